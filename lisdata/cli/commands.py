@@ -1,0 +1,287 @@
+"""The commands of `lisdata`. Heavy libraries are imported by what a command calls, never here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lisdata.cli.options import CleanGroup, example, options_of
+
+DATASET = click.Path(exists=True, file_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+RECIPE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group(
+    cls=CleanGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog=example("lisdata convert text README.md --to readme.lis"),
+)
+@click.version_option(package_name="lisdata")
+def main() -> None:
+    """Turn text, knowledge graphs, hyperedges, trees, tables and grids into one form for training language models.
+
+    convert -> (merge) -> encode -> train -> evaluate. Results go to stdout, progress and messages to stderr. Exit
+    codes: 0 good, 1 bad data, 2 bad usage.
+    """
+
+
+class ConvertGroup(CleanGroup):
+    """One command a registered source, made from the options that the source declares."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all sources, third parties' included."""
+        from lisdata.registry import names
+
+        return list(names("sources"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of one source, or None."""
+        from lisdata.registry import load_converter, load_source
+
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        source = load_source(cmd_name)
+        converter = load_converter(source.converter)
+        name = f"data{source.suffixes[0]}" if source.suffixes else "data"
+        return click.Command(
+            cmd_name,
+            callback=_convert,
+            short_help=source.summary,
+            help=f"{source.summary}\n\nPATHs are files, folders, globs or fsspec URLs; gzip, bzip2 and zstd are seen "
+            "by content. A run that was stopped goes on where it was.",
+            epilog=example(f"lisdata convert {cmd_name} {name} --to {cmd_name}.lis"),
+            params=[
+                click.Argument(["paths"], nargs=-1, required=True, metavar="PATH..."),
+                *options_of(source.options_type),
+                *options_of(converter.options_type),
+                *_convert_options(),
+            ],
+        )
+
+
+def _convert_options() -> list[click.Option]:
+    policies = click.Choice(["stop", "skip", "quarantine"])
+    return [
+        click.Option(["--to"], type=FOLDER, required=True, help="Folder of the dataset to write."),
+        click.Option(["--workers"], type=click.IntRange(1), default=1, show_default=True, help="Worker processes."),
+        click.Option(
+            ["--on-error"],
+            type=policies,
+            default="stop",
+            show_default=True,
+            help="On a bad record: stop, skip and count it, or keep it byte for byte beside the shards.",
+        ),
+        click.Option(
+            ["--unit-mib"], type=click.IntRange(1), default=64, show_default=True, help="Size of a unit of work."
+        ),
+        click.Option(
+            ["--compression"],
+            type=click.Choice(["zstd", "none"]),
+            default="zstd",
+            show_default=True,
+            help="Compression of the shards.",
+        ),
+        click.Option(["--dry-run"], is_flag=True, help="Show the plan and the first structures; write nothing."),
+        click.Option(["--fresh"], is_flag=True, help="Start over instead of resuming."),
+    ]
+
+
+def _convert(
+    paths: tuple[str, ...], to: Path, workers: int, on_error: str, unit_mib: int, compression: str, **rest: Any
+) -> None:
+    from lisdata import conversion
+    from lisdata.cli.printing import print_manifest, print_sample
+    from lisdata.cli.progress import run_progress
+
+    dry_run, fresh = rest.pop("dry_run"), rest.pop("fresh")
+    source = click.get_current_context().command.name or ""
+    settings: dict[str, Any] = {"on_error": on_error, "unit_mib": unit_mib, "compression": compression}
+    _check_paths(paths)
+    if dry_run:
+        print_sample(conversion.sample(source, list(paths), to, options=rest, **settings))
+        return
+    with run_progress(f"convert {source}") as show:
+        manifest = conversion.convert(
+            source, list(paths), to, workers=workers, fresh=fresh, on_progress=show, options=rest, **settings
+        )
+    print_manifest(to, manifest)
+
+
+def _check_paths(paths: tuple[str, ...]) -> None:
+    for path in paths:
+        if "://" not in path and not any(c in path for c in "*?[") and not Path(path).exists():
+            raise click.BadParameter(f"{path!r} does not exist", param_hint="PATH")
+
+
+@main.group(cls=ConvertGroup, epilog=example("lisdata convert ntriples graph.nt.gz --to graph.lis --workers 4"))
+def convert() -> None:
+    """Convert files of one SOURCE into a dataset of structures: lisdata convert SOURCE PATH... --to DIR."""
+
+
+class EncodeCommand(click.Command):
+    """`encode`, with the options that EncodeConfig declares."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own parameters and those of EncodeConfig."""
+        from lisdata.encoding import EncodeConfig
+
+        return [*self.params, *options_of(EncodeConfig), *([] if (h := self.get_help_option(ctx)) is None else [h])]
+
+
+@main.command(
+    cls=EncodeCommand, epilog=example("lisdata encode graph.lis --to graph.tok --tokenizer chars --context 256")
+)
+@click.argument("dataset", type=DATASET)
+@click.option("--to", type=FOLDER, required=True, help="Folder of the token shards to write.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Worker processes.")
+@click.option("--fresh", is_flag=True, help="Start over instead of resuming.")
+def encode(dataset: Path, to: Path, workers: int, fresh: bool, **settings: Any) -> None:
+    """Encode the structures of DATASET as the token rows that a model reads."""
+    from lisdata import encoding
+    from lisdata.cli.printing import print_manifest
+    from lisdata.cli.progress import run_progress
+
+    with run_progress("encode") as show:
+        manifest = encoding.encode(dataset, to, workers=workers, fresh=fresh, on_progress=show, **settings)
+    print_manifest(to, manifest)
+
+
+@main.command(epilog=example("lisdata merge text.lis graph.lis --to both.lis"))
+@click.argument("datasets", type=DATASET, nargs=-1, required=True)
+@click.option("--to", type=FOLDER, required=True, help="Folder of the merged dataset.")
+def merge(datasets: tuple[Path, ...], to: Path) -> None:
+    """Merge DATASETS made apart into one; contents meet by key, nothing is dropped."""
+    from lisdata.cli.printing import print_manifest
+    from lisdata.datasets import merge as merge_datasets
+
+    print_manifest(to, merge_datasets(list(datasets), to))
+
+
+@main.command(epilog=example("lisdata export graph.lis --to graph.nt"))
+@click.argument("dataset", type=DATASET)
+@click.option("--to", type=click.Path(path_type=Path), required=True, help="File, or folder for several inputs.")
+@click.option("--format", "format_", help="An exporter's name (see lisdata list exporters); default: the source's.")
+def export(dataset: Path, to: Path, format_: str | None) -> None:
+    """Write DATASET back in the format it came from; what is not lossless is listed."""
+    from lisdata.cli.printing import print_export
+    from lisdata.datasets import export as export_dataset
+
+    print_export(export_dataset(dataset, to, format=format_))
+
+
+@main.command(epilog=example("lisdata inspect both.lis --shared"))
+@click.argument("dataset", type=DATASET)
+@click.option("--record", help="The id of one record; default: the first ones.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="Records to show.")
+@click.option("--shared", is_flag=True, help="Only occurrences whose content several of the records share.")
+@click.option("--json", "as_json", is_flag=True, help="Whole records as JSON lines instead of the table.")
+def inspect(dataset: Path, record: str | None, limit: int, shared: bool, as_json: bool) -> None:
+    """Print records of DATASET as the paper's table of endpoints: occurrence, content, instance, role, address."""
+    from lisdata.cli.inspecting import print_records
+
+    print_records(dataset, record=record, limit=limit, shared=shared, as_json=as_json)
+
+
+@main.command(epilog=example("lisdata stats graph.lis --plot graph.png"))
+@click.argument("dataset", type=DATASET)
+@click.option("--plot", type=FILE, help="Also draw the distributions to this PNG, SVG or PDF file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def stats(dataset: Path, plot: Path | None, as_json: bool) -> None:
+    """Count what DATASET holds: kinds, contents, roles, sizes of structures or rows."""
+    from lisdata.cli.printing import print_stats
+    from lisdata.statistics import plot_statistics, summarise
+
+    summary = summarise(dataset)
+    print_stats(summary, as_json=as_json)
+    if plot is not None:
+        plot_statistics(summary, plot)
+        click.echo(f"plot: {plot}", err=True)
+
+
+@main.command(epilog=example("lisdata verify graph.lis"))
+@click.argument("dataset", type=DATASET)
+def verify(dataset: Path) -> None:
+    """Check every byte of DATASET against its manifest and every row against the schema; exit 1 on any difference."""
+    from lisdata.cli.printing import print_verification
+    from lisdata.cli.progress import counter
+    from lisdata.datasets import verify as verify_dataset
+
+    with counter("verify", unit="MB") as show:
+        done = [0.0]
+
+        def on_file(name: str, size: int) -> None:
+            done[0] += size / 1e6
+            show(done[0], float("inf"), name)
+
+        report = verify_dataset(dataset, on_file=on_file)
+    print_verification(dataset, report)
+    if report.problems:
+        click.get_current_context().exit(1)
+
+
+@main.command("list", epilog=example("lisdata list sources"))
+@click.argument("group", type=click.Choice(["sources", "converters", "exporters", "models"]), required=False)
+def list_(group: str | None) -> None:
+    """List what is registered: sources, converters, exporters, models (all of them by default)."""
+    from lisdata.cli.printing import print_registry
+
+    print_registry([group] if group else ["sources", "converters", "exporters", "models"])
+
+
+@main.command("export-schema", epilog=example("lisdata export-schema schemas"))
+@click.argument("directory", type=FOLDER)
+def export_schema(directory: Path) -> None:
+    """Write the published schemas (Arrow tables, JSON form, key layout with test vectors) into DIRECTORY."""
+    from lisdata.published import published_schemas
+    from lisdata.shards.manifest import write_atomically
+
+    for name, data in published_schemas().items():
+        write_atomically(directory / name, data)
+        click.echo(str(directory / name))
+
+
+_SET = click.option(
+    "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key of the recipe, e.g. train.num_steps=50."
+)
+_TO = click.option("--to", type=FOLDER, required=True, help="Folder for datasets, checkpoints, reports and plots.")
+_WORKERS = click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Worker processes.")
+
+
+@main.command(epilog=example("lisdata run pipelines/quickstart.toml --to out"))
+@click.argument("recipe", type=RECIPE)
+@_TO
+@_SET
+@_WORKERS
+@click.option("--dry-run", is_flag=True, help="Show the steps; write nothing.")
+def run(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, dry_run: bool) -> None:
+    """Run RECIPE from sources to shards to tokens, and train and evaluate the models it names."""
+    from lisdata.cli.pipelines import run_recipe
+
+    run_recipe(recipe, to, changes, workers=workers, dry_run=dry_run, steps=("data", "train", "evaluate"))
+
+
+@main.command(epilog=example("lisdata train pipelines/quickstart.toml --to out --set train.num_steps=50"))
+@click.argument("recipe", type=RECIPE)
+@_TO
+@_SET
+@_WORKERS
+def train(recipe: Path, to: Path, changes: tuple[str, ...], workers: int) -> None:
+    """Train the models of RECIPE (its data is made first if need be); a stopped training goes on exactly."""
+    from lisdata.cli.pipelines import run_recipe
+
+    run_recipe(recipe, to, changes, workers=workers, dry_run=False, steps=("data", "train"))
+
+
+@main.command(epilog=example("lisdata evaluate pipelines/quickstart.toml --to out"))
+@click.argument("recipe", type=RECIPE)
+@_TO
+@_SET
+def evaluate(recipe: Path, to: Path, changes: tuple[str, ...]) -> None:
+    """Evaluate the trained models of RECIPE: a table on stdout, JSON and a plot in the folder."""
+    from lisdata.cli.pipelines import run_recipe
+
+    run_recipe(recipe, to, changes, workers=1, dry_run=False, steps=("evaluate",))

@@ -1,0 +1,123 @@
+"""`inspect`: records as the table of LIS Table 2, one endpoint a line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import click
+import orjson
+
+from lisdata.cli.printing import print_rows
+from lisdata.contents import Content
+from lisdata.datasets import open as open_dataset
+from lisdata.errors import LisDataError
+from lisdata.schema import StructureKind
+from lisdata.shards import IncidenceDataset
+from lisdata.structure import Incidence, Structure
+
+HEADER = ("occurrence", "written", "tau(v)", "instance", "role", "address")
+MAX_CELLS = 16
+MAX_WIDTH = 60
+
+
+def print_records(path: Path, *, record: str | None, limit: int, shared: bool, as_json: bool) -> None:
+    """Print one record, or the first `limit`; token rows when the dataset holds those."""
+    dataset = open_dataset(path)
+    if not isinstance(dataset, IncidenceDataset):
+        from lisdata.cli.token_rows import print_token_rows
+
+        print_token_rows(dataset, record=record, limit=limit, as_json=as_json)
+        return
+    structures = _chosen(dataset, record, limit)
+    if as_json:
+        for structure in structures:
+            click.echo(orjson.dumps(structure.to_dict()).decode())
+        return
+    if record is None:
+        click.echo(f"{path}: {len(dataset)} structures, the first {len(structures)}", err=True)
+    print_rows(HEADER, table_rows(structures, shared=shared))
+
+
+def _chosen(dataset: IncidenceDataset, record: str | None, limit: int) -> list[Structure]:
+    if record is None:
+        return list(islice(dataset.iter_structures(), limit))
+    try:
+        return [dataset.find_structure(record)]
+    except KeyError:
+        raise LisDataError(f"{dataset.path}: no record is called {record!r}") from None
+
+
+def table_rows(structures: list[Structure], *, shared: bool = False) -> list[tuple[str, ...]]:
+    """Return one row an endpoint, numbered v1.. and e1.. over all structures (LIS Table 2).
+
+    With `shared` only the endpoints whose content shows in more than one of the structures.
+    """
+    holders: Counter[Content] = Counter()
+    for structure in structures:
+        holders.update({o.content for o in structure.occurrences})
+    rows: list[tuple[str, ...]] = []
+    first_occurrence = first_instance = 1
+    for structure in structures:
+        for i in structure.incidences:
+            content = structure.occurrences[i.occurrence].content
+            if shared and holders[content] < 2:
+                continue
+            rows.append(_row(structure, i, first_occurrence, first_instance))
+        if structure.tensor is not None and not shared:
+            rows.extend(_grid_rows(structure, first_occurrence, first_instance))
+        for number, instance in enumerate(structure.instances):
+            if not shared and structure.tensor is None and all(i.instance != number for i in structure.incidences):
+                rows.append(("", "", "", f"e{first_instance + number} ({_cut(instance.label)})", "(empty)", ""))
+        cells = 0 if structure.tensor is None else structure.tensor.size
+        first_occurrence += len(structure.occurrences) + cells
+        first_instance += len(structure.instances)
+    return rows
+
+
+def _row(structure: Structure, i: Incidence, first_occurrence: int, first_instance: int) -> tuple[str, ...]:
+    content = structure.occurrences[i.occurrence].content
+    slot = f"POS_{i.position + 1}" if structure.kind == StructureKind.TEXT and i.role.side == "token" else i.role.side
+    if i.position and not slot.startswith("POS_"):
+        slot = f"{slot}[{i.position}]"
+    instance = structure.instances[i.instance]
+    return (
+        f"v{first_occurrence + i.occurrence}",
+        _cut(repr(structure.surface(i.occurrence))[1:-1]),
+        _cut(repr(content.text)[1:-1]),
+        f"e{first_instance + i.instance} ({_cut(instance.label)})",
+        _cut(slot),
+        f"R_{_cut(slot)} R_e{first_instance + i.instance}",
+    )
+
+
+def _grid_rows(structure: Structure, first_occurrence: int, first_instance: int) -> list[tuple[str, ...]]:
+    """Return the first cells of a grid; roles are coordinates, made here on demand."""
+    if structure.tensor is None:
+        return []
+    import numpy as np
+
+    rows = []
+    for cell in range(min(structure.tensor.size, MAX_CELLS)):
+        place = ",".join(str(int(c)) for c in np.unravel_index(cell, structure.tensor.shape))
+        value = str(structure.tensor.reshape(-1)[cell])
+        label = structure.instances[0].label if structure.instances else "grid"
+        name = f"e{first_instance}"
+        rows.append(
+            (
+                f"v{first_occurrence + cell}",
+                value,
+                value,
+                f"{name} ({_cut(label)})",
+                f"({place})",
+                f"R_({place}) R_{name}",
+            )
+        )
+    if structure.tensor.size > MAX_CELLS:
+        rows.append(("...", f"{structure.tensor.size - MAX_CELLS} more cells", "", "", "", ""))
+    return rows
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_WIDTH else text[: MAX_WIDTH - 3] + "..."

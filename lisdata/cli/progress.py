@@ -1,0 +1,70 @@
+"""Progress on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from lisdata.runs import Progress
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def run_progress(label: str) -> Iterator[Callable[[Progress], None]]:
+    """Give a callback for `run_job` that shows units, MB, rate and time left."""
+    with counter(label, unit="MB") as show:
+        yield lambda p: show(p.weight_done / 1e6, p.weight / 1e6, f"{p.num_done}/{p.num_units} units")
+
+
+@contextmanager
+def counter(label: str, *, unit: str) -> Iterator[Callable[[float, float, str], None]]:
+    """Give a callback (done, total, note) that shows a bar with rate and time left."""
+    show = _bar(label, unit) if sys.stderr.isatty() else _lines(label, unit)
+    callback = next(show)
+    try:
+        yield callback
+    finally:
+        show.close()
+
+
+def _bar(label: str, unit: str) -> Iterator[Callable[[float, float, str], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f}% {task.completed:.0f}/{task.total:.0f} " + unit),
+        TextColumn("{task.fields[rate]} {task.fields[note]}"),
+        TimeRemainingColumn(),
+    )
+    started = time.monotonic()
+    with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
+        task = bar.add_task(label, total=None, note="", rate="")
+
+        def show(done: float, total: float, note: str) -> None:
+            rate = f"{done / max(time.monotonic() - started, 1e-9):.1f} {unit}/s"
+            bar.update(task, completed=done, total=max(total, 1e-9), note=note, rate=rate)
+
+        yield show
+
+
+def _lines(label: str, unit: str) -> Iterator[Callable[[float, float, str], None]]:
+    started = time.monotonic()
+    last = [-SECONDS_BETWEEN_LINES]
+
+    def show(done: float, total: float, note: str) -> None:
+        elapsed = time.monotonic() - started
+        if done < total and elapsed - last[0] < SECONDS_BETWEEN_LINES:
+            return
+        last[0] = elapsed
+        left = f", {(total - done) / done * elapsed:.0f} s left" if 0 < done < total else ""
+        click.echo(f"{label}: {done:.1f}/{total:.1f} {unit} ({note}) in {elapsed:.1f} s{left}", err=True)
+
+    yield show

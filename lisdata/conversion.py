@@ -1,0 +1,304 @@
+"""`convert`: files of one source become an incidence dataset, through plan, units and commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import fsspec
+
+import lisdata
+from lisdata.errors import BadRecordError
+from lisdata.inputs import InputFile, InputSlice, find_inputs
+from lisdata.records import Records
+from lisdata.registry import Source, load_converter, load_source
+from lisdata.rejects import RejectWriter
+from lisdata.runs import Job, JsonDict, OnProgress, run_job
+from lisdata.shards.manifest import INCIDENCE_FORMAT
+from lisdata.shards.writer import ShardWriter
+from lisdata.structure import Structure
+
+OnError = Literal["stop", "skip", "quarantine"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertConfig:
+    """How to convert: the source's and the converter's options by name, and what to do with bad records."""
+
+    source: str
+    options: dict[str, Any] = field(default_factory=dict)
+    on_error: OnError = "stop"
+    unit_mib: int = 64
+    compression: Literal["zstd", "none"] = "zstd"
+
+    def __post_init__(self) -> None:
+        if self.unit_mib < 1:
+            raise ValueError(f"expected units of at least 1 MiB, got {self.unit_mib=}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What a dry run shows: the plan, and the first structures made in memory."""
+
+    plan: JsonDict
+    structures: tuple[Structure, ...]
+
+
+def convert(
+    source: str,
+    paths: list[str],
+    to: str | Path,
+    *,
+    workers: int = 1,
+    fresh: bool = False,
+    on_progress: OnProgress | None = None,
+    **settings: Any,
+) -> JsonDict:
+    """Convert `paths` (files, folders, globs, URLs) into a dataset at `to`; return its manifest's body.
+
+    `settings` are the fields of `ConvertConfig`. A run that was stopped goes on where it was; a finished one returns at once.
+    """
+    config = ConvertConfig(source=source, **settings)
+    files, plan = plan_conversion(config, paths, to)
+    job = Job(
+        directory=Path(to),
+        plan=plan,
+        run_unit=partial(convert_unit, files),
+        fold=fold_conversion,
+        facts={"inputs": [{"path": f.path, "changed": _changed(f.path)} for f in files], "workers": workers},
+    )
+    return run_job(job, workers=workers, fresh=fresh, on_progress=on_progress)
+
+
+def sample(source: str, paths: list[str], to: str | Path, *, num_structures: int = 3, **settings: Any) -> Sample:
+    """Return what `convert` would do, and its first structures; nothing is written."""
+    config = ConvertConfig(source=source, **settings)
+    files, plan = plan_conversion(config, paths, to)
+    loaded, options, converter, converter_options = _tools(plan)
+    structures: list[Structure] = []
+    for unit in plan["units"]:
+        for piece in _slices(files, unit):
+            for records in loaded.read(piece, options, _raise):
+                batch = converter.convert(records, converter_options)
+                rows = range(batch.structures.num_rows)
+                structures.extend(Structure.from_arrow(batch, row) for row in islice(rows, num_structures))
+                if len(structures) >= num_structures:
+                    return Sample(plan=plan, structures=tuple(structures[:num_structures]))
+    return Sample(plan=plan, structures=tuple(structures))
+
+
+# -- plan ------------------------------------------------------------------------------------------------------------
+
+
+def plan_conversion(config: ConvertConfig, paths: list[str], to: str | Path) -> tuple[list[InputFile], JsonDict]:
+    """Return the inputs and the plan; the plan holds all that decides the output, and no path or time."""
+    source = load_source(config.source)
+    converter = load_converter(source.converter)
+    own, others = split_options(config.options, source.options_type, converter.options_type, config.source)
+    files = find_inputs(paths, suffixes=source.suffixes, exclude=str(to))
+    units = list(_units(source, source.options_type(**own), files, config.unit_mib << 20))
+    inputs = [{k: v for k, v in asdict(f).items() if k != "path"} for f in files]
+    plan = {
+        "format": INCIDENCE_FORMAT,
+        "lisdata": lisdata.__version__,
+        "source": config.source,
+        "options": _plain(asdict(source.options_type(**own))),
+        "converter": source.converter,
+        "converter_options": _plain(asdict(converter.options_type(**others))),
+        "on_error": config.on_error,
+        "unit_mib": config.unit_mib,
+        "compression": config.compression,
+        "inputs": inputs,
+        "units": units,
+    }
+    return files, plan
+
+
+def split_options(
+    options: dict[str, Any], source_type: type[Any], converter_type: type[Any], source: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the source's and the converter's part of `options`; raise ValueError for a name that neither has."""
+    own, others = {f.name for f in fields(source_type)}, {f.name for f in fields(converter_type)}
+    unknown = sorted(set(options) - own - others)
+    if unknown:
+        known = ", ".join(sorted(own | others)) or "none"
+        raise ValueError(f"source {source} has no option {', '.join(unknown)}; it has: {known}")
+    return (
+        {k: _frozen(v) for k, v in options.items() if k in own},
+        {k: _frozen(v) for k, v in options.items() if k in others},
+    )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+
+
+def _units(source: Source, options: Any, files: list[InputFile], size: int) -> Iterator[JsonDict]:
+    """Yield units of about `size` bytes of stored source: big files are cut at records, small ones are joined."""
+    waiting: list[JsonDict] = []
+    weight = number = 0
+    for file in files:
+        for piece, piece_weight in _pieces(source, options, file, size):
+            if waiting and weight + piece_weight > size:
+                yield {"name": f"{number:05d}", "weight": weight, "slices": waiting}
+                waiting, weight, number = [], 0, number + 1
+            waiting.append(piece)
+            weight += piece_weight
+    if waiting:
+        yield {"name": f"{number:05d}", "weight": weight, "slices": waiting}
+
+
+def _pieces(source: Source, options: Any, file: InputFile, size: int) -> Iterator[tuple[JsonDict, int]]:
+    if not source.splits or file.compression is not None or file.size <= size:
+        yield {"file": file.index, "begin": 0, "end": None}, file.size
+        return
+    begin, whole = 0, InputSlice(file=file, begin=0, end=file.size)
+    while begin < file.size:
+        end = file.size
+        if begin + size < file.size:
+            end = source.find_cut(whole, begin + size, options)
+        yield {"file": file.index, "begin": begin, "end": end}, end - begin
+        begin = end
+
+
+def _changed(path: str) -> str | None:
+    fs, name = fsspec.core.url_to_fs(path)
+    info = fs.info(name)
+    found = info.get("mtime") or info.get("ETag") or info.get("etag") or info.get("LastModified")
+    return None if found is None else str(found)
+
+
+# -- unit ------------------------------------------------------------------------------------------------------------
+
+
+def convert_unit(files: list[InputFile], directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
+    """Convert one unit and return its commit; the same bytes each time.
+
+    A unit that turns out larger than planned (a compressed file) is written as several parts.
+    """
+    source, options, converter, converter_options = _tools(plan)
+    parts = _PartWriter(directory, unit["name"], plan)
+    rejects = RejectWriter(directory, unit["name"], plan["on_error"])
+    converted: dict[int, int] = {}
+    try:
+        for piece in _slices(files, unit):
+            converted.setdefault(piece.file.index, 0)
+            with rejects.reading(piece):
+                for records in source.read(piece, options, rejects.reject):
+                    parts.append(converter.convert(records, converter_options), _weight(records))
+                    converted[piece.file.index] += records.num_records
+        entries = parts.close()
+    except BaseException:
+        parts.abort()
+        rejects.abort()
+        raise
+    rejected, reject_files = rejects.close()
+    outputs = {name: entry for part in entries for name, entry in part.pop("files").items()}
+    counts = {
+        str(file): {"converted": done, "rejected": rejected.get(file, 0), "seen": done + rejected.get(file, 0)}
+        for file, done in converted.items()
+    }
+    return {"unit": unit["name"], "parts": entries, "records": counts, "files": outputs | reject_files}
+
+
+def _tools(plan: JsonDict) -> tuple[Any, Any, Any, Any]:
+    source, converter = load_source(plan["source"]), load_converter(plan["converter"])
+    options = {k: _frozen(v) for k, v in plan["options"].items()}
+    converter_options = {k: _frozen(v) for k, v in plan["converter_options"].items()}
+    return source, source.options_type(**options), converter, converter.options_type(**converter_options)
+
+
+def _slices(files: list[InputFile], unit: JsonDict) -> Iterator[InputSlice]:
+    for piece in unit["slices"]:
+        yield InputSlice(file=files[piece["file"]], begin=piece["begin"], end=piece["end"])
+
+
+def _weight(records: Records) -> int:
+    return int(records.end[-1]) - int(records.begin[0]) if len(records.begin) else 0
+
+
+def _raise(error: BadRecordError) -> None:
+    raise error
+
+
+class _PartWriter:
+    """Writes a unit's structures, going on to a new part after `unit_mib` of source."""
+
+    def __init__(self, directory: Path, unit: str, plan: JsonDict) -> None:
+        self._directory, self._unit = directory, unit
+        self._limit = plan["unit_mib"] << 20
+        self._compression = None if plan["compression"] == "none" else plan["compression"]
+        self._entries: list[JsonDict] = []
+        self._writer: ShardWriter | None = None
+        self._weight = 0
+
+    def append(self, batch: Any, weight: int) -> None:
+        if self._writer is not None and self._weight + weight > 2 * self._limit:
+            self._roll()
+        if self._writer is None:
+            name = f"part-{self._unit}-{len(self._entries):03d}"
+            self._writer = ShardWriter(self._directory, name, compression=self._compression)
+        self._writer.append(batch)
+        self._weight += weight
+
+    def close(self) -> list[JsonDict]:
+        self._roll()
+        return self._entries
+
+    def abort(self) -> None:
+        if self._writer is not None:
+            self._writer.abort()
+
+    def _roll(self) -> None:
+        if self._writer is not None:
+            self._entries.append(self._writer.close())
+        self._writer, self._weight = None, 0
+
+
+# -- fold ------------------------------------------------------------------------------------------------------------
+
+
+def fold_conversion(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
+    """Return the manifest's body: what the plan says and the sums of the commits."""
+    inputs = [
+        {key: entry[key] for key in ("name", "size", "digest", "scope", "compression")}
+        | {"origin": 0, "records": {"seen": 0, "converted": 0, "rejected": 0}}
+        for entry in plan["inputs"]
+    ]
+    totals: dict[str, dict[str, int]] = {"counts": {}, "kinds": {}}
+    for commit in commits:
+        for file, records in commit["records"].items():
+            _add(inputs[int(file)]["records"], records)
+        for part in commit["parts"]:
+            _add(totals["counts"], part["counts"])
+            _add(totals["kinds"], part["kinds"])
+    origin = {
+        "source": plan["source"],
+        "exporter": load_source(plan["source"]).exporter,
+        "options": plan["options"],
+        "converter": plan["converter"],
+        "converter_options": plan["converter_options"],
+    }
+    parts = [part for commit in commits for part in commit["parts"]]
+    return {
+        "format": INCIDENCE_FORMAT,
+        "lisdata": plan["lisdata"],
+        "origins": [origin],
+        "inputs": inputs,
+        "parts": parts,
+        "on_error": plan["on_error"],
+        **totals,
+    }
+
+
+def _add(total: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        total[name] = total.get(name, 0) + count

@@ -1,0 +1,1 @@
+"""Converters: one file a kind of data, from records to structures."""

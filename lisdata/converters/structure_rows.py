@@ -1,0 +1,70 @@
+"""Columns of structures put together from flat arrays, for converters that hold whole batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lisdata.contents import LabelBuilder, Role
+from lisdata.inputs import InputFile
+from lisdata.schema import INCIDENCE_TYPE, SOURCE_TYPE, STRUCTURES, LabelKind, StructureKind
+
+UInt64 = npt.NDArray[np.uint64]
+Int64 = npt.NDArray[np.int64]
+
+
+def structure_rows(
+    kind: StructureKind, file: InputFile, begin: UInt64, end: UInt64, columns: dict[str, pa.Array]
+) -> pa.RecordBatch:
+    """Return a batch of STRUCTURES: record ids and sources from `begin` and `end`, null where `columns` has nothing."""
+    size = len(begin)
+    given = {
+        "record_id": record_ids(file, begin),
+        "kind": pa.array(np.full(size, kind, np.uint8)),
+        "source": struct_array(SOURCE_TYPE, [np.full(size, file.index, np.uint32), begin, end]),
+        **columns,
+    }
+    arrays = [given[c.name] if c.name in given else pa.nulls(size, c.type) for c in STRUCTURES]
+    return pa.RecordBatch.from_arrays(arrays, schema=STRUCTURES)
+
+
+def record_ids(file: InputFile, begin: UInt64) -> pa.Array:
+    """Return scope#begin for each structure, and scope#begin.k for the k-th of those that begin at one offset."""
+    names = pa.array(begin, pa.uint64()).cast(pa.large_string())
+    _, first, group, sizes = np.unique(begin, return_index=True, return_inverse=True, return_counts=True)
+    if len(first) < len(begin):
+        order = np.argsort(group, kind="stable")
+        rank = np.empty(len(begin), np.int64)
+        rank[order] = np.arange(len(begin)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        numbered = pc.binary_join_element_wise(names, pa.array(rank).cast(pa.large_string()), _large("."))
+        names = pc.if_else(pa.array(sizes[group] > 1), numbered, names)
+    return pc.binary_join_element_wise(_large(file.scope), names, _large("#"))
+
+
+def incidence_array(occurrence: Int64, instance: Int64) -> pa.StructArray:
+    """Return the items of column `incidence`."""
+    return struct_array(INCIDENCE_TYPE, [occurrence.astype(np.uint32), instance.astype(np.uint32)])
+
+
+def struct_array(type_: pa.DataType, values: list[npt.NDArray[np.generic]], mask: pa.Array | None = None) -> pa.Array:
+    """Return a struct array of `type_` from the values of its fields; `mask` is true where an item is null."""
+    fields = list(type_)
+    children = [pa.array(v, f.type) for v, f in zip(values, fields, strict=True)]
+    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+
+
+def labels_from(labels: pa.RecordBatch) -> LabelBuilder:
+    """Return a builder that goes on where the label list `labels` ends; the codes in use stay as they are."""
+    builder = LabelBuilder()
+    for row in labels.to_pylist():
+        if row["kind"] == LabelKind.ROLE:
+            builder.role(Role(row["relation"], row["side"]))
+        else:
+            builder.code(LabelKind(row["kind"]), row["label"])
+    return builder
+
+
+def _large(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())

@@ -1,0 +1,143 @@
+"""Words of running text, found over whole batches of UTF-8 bytes without a Python object a word.
+
+A word is a run of letters, digits, marks and underscores, held together by a single inner apostrophe, hyphen, middle
+dot or joiner ("don't", "COX-2") and, between digits, a single point or comma ("3.14", "1,000"). Every other character
+that is not white space is a word of its own: punctuation, symbols, and each ideograph and hiragana, which are written
+without spaces. A combining mark stays with the character before it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+UInt8 = npt.NDArray[np.uint8]
+Int64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+CHUNK_BYTES = 4 << 20
+_SPACE, _WORD, _DIGIT, _JOINER, _POINT, _MARK, _OTHER = 0, 1, 2, 4, 8, 16, 32  # a digit is _WORD | _DIGIT
+_JOINERS = "'-\u00ad\u00b7\u200c\u200d\u2010\u2011\u2019"
+_INVISIBLE = "\u200b\ufeff"  # zero-width space, byte order mark
+_SINGLE = ((0x2E80, 0x2FD5), (0x3005, 0x3007), (0x3041, 0x309F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
+           (0x20000, 0x323AF))  # fmt: skip
+_LAST_ASSIGNED = 0x323AF  # beyond it stand only the selectors below, and private use
+_SELECTORS = (0xE0100, 0xE01EF)
+
+
+def find_words(data: UInt8, breaks: Int64) -> tuple[Int64, Int64]:
+    """Return the begins and the ends of the words in `data`, ascending.
+
+    `data` is UTF-8 in which a lone surrogate may stand as three bytes. No word reaches across an offset of `breaks`
+    (ascending, at begins of characters).
+    """
+    begins, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for begin, end in _chunks(data):
+        first, last = np.searchsorted(breaks, [begin, end])
+        chunk_begins, chunk_ends = _find_in_chunk(data[begin:end], breaks[first:last] - begin)
+        begins.append(chunk_begins + begin)
+        ends.append(chunk_ends + begin)
+    return np.concatenate(begins), np.concatenate(ends)
+
+
+def _chunks(data: UInt8) -> Iterator[tuple[int, int]]:
+    """Cut after a space or newline, where no word and no character is cut, about every CHUNK_BYTES."""
+    begin = 0
+    while begin < len(data):
+        size = CHUNK_BYTES
+        while True:
+            window = data[begin : begin + size].tobytes()
+            cut = max(window.rfind(b" "), window.rfind(b"\n")) + 1
+            if begin + size >= len(data):
+                cut = len(window)
+            if cut:
+                break
+            size *= 2
+        yield begin, begin + cut
+        begin += cut
+
+
+def _find_in_chunk(data: UInt8, breaks: Int64) -> tuple[Int64, Int64]:
+    if not data.size or int(data.max()) < 0x80:
+        return _find_by_class(_ascii_classes()[data], breaks)
+    text = data.tobytes().decode("utf-8", errors="surrogatepass")
+    codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), "<u4")
+    offsets = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))  # byte offset of each character
+    begins, ends = _find_by_class(_classes()[codes], np.searchsorted(offsets, breaks))
+    return offsets[begins], offsets[ends]
+
+
+def _find_by_class(classes: UInt8, breaks: Int64) -> tuple[Int64, Int64]:
+    """Return the begins and ends of words, counted in characters, from the class of each character."""
+    is_break = np.zeros(len(classes) + 1, bool)
+    is_break[breaks] = True
+    is_break[0] = is_break[-1] = True
+    classes, clings = _resolve_marks(classes, is_break)
+    is_word = (classes & _WORD) != 0
+    is_inner = ((classes & _JOINER) != 0) & _stands_between(is_word, is_break)
+    is_inner |= ((classes & _POINT) != 0) & _stands_between((classes & _DIGIT) != 0, is_break)
+    is_word |= is_inner
+    clings[1:] |= is_word[1:] & is_word[:-1] & ~is_break[1:-1]
+    is_ink = classes != _SPACE
+    is_begin = is_ink & ~clings
+    goes_on = np.zeros(len(classes), bool)
+    goes_on[:-1] = clings[1:]
+    return np.flatnonzero(is_begin), np.flatnonzero(is_ink & ~goes_on) + 1
+
+
+def _stands_between(wanted: Bools, is_break: Bools) -> Bools:
+    """Return which characters have a wanted one on both sides, with no break on either side."""
+    between = np.zeros(len(wanted), bool)
+    between[1:-1] = wanted[:-2] & wanted[2:] & ~is_break[1:-2] & ~is_break[2:-1]
+    return between
+
+
+def _resolve_marks(classes: UInt8, is_break: Bools) -> tuple[UInt8, Bools]:
+    """Give each combining mark the class of its base; return the classes and which characters cling to their base.
+
+    A mark with no base (after a space or a break) is a letter.
+    """
+    is_mark = classes == _MARK
+    if not is_mark.any():
+        return classes, is_mark
+    base = np.where(is_mark & ~is_break[:-1], 0, np.arange(len(classes)))
+    resolved = np.where(is_mark & is_break[:-1], np.uint8(_WORD), classes)[np.maximum.accumulate(base)]
+    clings = is_mark & ~is_break[:-1] & (resolved != _SPACE)
+    return np.where(is_mark & (resolved == _SPACE), np.uint8(_WORD), resolved), clings
+
+
+@cache
+def _ascii_classes() -> UInt8:
+    return _classes()[:0x80].copy()
+
+
+@cache
+def _classes() -> UInt8:
+    """Return the class of each code point."""
+    classes = np.full(0x110000, _OTHER, np.uint8)
+    for code in range(_LAST_ASSIGNED + 1):
+        classes[code] = _class_of(chr(code))
+    for first, last in _SINGLE:
+        classes[first : last + 1] = _OTHER
+    classes[[0x3099, 0x309A]] = _MARK  # the voicing marks stand among the hiragana
+    classes[_SELECTORS[0] : _SELECTORS[1] + 1] = _MARK
+    return classes
+
+
+def _class_of(character: str) -> int:
+    if character in _JOINERS:
+        return _JOINER
+    if character in ".,":
+        return _POINT
+    if character.isspace() or character in _INVISIBLE:
+        return _SPACE
+    category = unicodedata.category(character)
+    if category == "Nd":
+        return _WORD | _DIGIT
+    if category[0] in "LN" or character == "_":
+        return _WORD
+    return _MARK if category[0] == "M" else _OTHER

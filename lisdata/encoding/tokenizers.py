@@ -1,0 +1,146 @@
+"""Tokenizers: characters, or any JSON of the `tokenizers` library; from local files only."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+
+from lisdata.encoding.characters import CHARACTERS_FORMAT, CharacterTokenizer
+from lisdata.encoding.pieces import Pieces, offsets_of
+from lisdata.errors import SchemaError
+from lisdata.shards.manifest import read_sealed
+
+CHARACTERS = "chars"
+_PAD_NAMES = ("<pad>", "[PAD]", "<|padding|>", "<|pad|>")
+_UNK_NAMES = ("<unk>", "[UNK]", "<|unk|>")
+_SURROGATE, _REPLACEMENT = re.compile("[\ud800-\udfff]"), "\ufffd"
+
+
+class Tokenizer(Protocol):
+    """What `encode` asks of a tokenizer; ids are 0 .. `vocab_size` - 1."""
+
+    @property
+    def file_name(self) -> str:
+        """The file beside the shards that holds `to_json`."""
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the greatest id."""
+
+    @property
+    def pad_id(self) -> int | None:
+        """The padding id, where the vocabulary has one."""
+
+    @property
+    def unk_id(self) -> int | None:
+        """The id of what the vocabulary cannot spell, where it has one."""
+
+    def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:
+        """Return the pieces of each text; `special_tokens` adds those that the tokenizer's own template asks for."""
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text that `ids` spell, special tokens included."""
+
+    def to_json(self) -> bytes:
+        """Return the file that `load_tokenizer` reads back."""
+
+
+class SubwordTokenizer:
+    """A tokenizer of the `tokenizers` library, given by its JSON; truncation and padding set in it are turned off."""
+
+    file_name = "tokenizer.json"
+
+    def __init__(self, data: bytes, origin: str) -> None:
+        # One unit is the work of one process: the pool of workers is the parallelism.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        from tokenizers import Tokenizer as Backend
+
+        self.origin = origin
+        self._data = data
+        self._backend: Any = Backend.from_str(data.decode())
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        vocabulary: dict[str, int] = self._backend.get_vocab(with_added_tokens=True)
+        self.vocab_size = max(vocabulary.values(), default=-1) + 1
+        self.pad_id = next((vocabulary[name] for name in _PAD_NAMES if name in vocabulary), None)
+        self.unk_id = next((vocabulary[name] for name in _UNK_NAMES if name in vocabulary), None)
+
+    def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:
+        """Return the pieces of each text; a lone surrogate, which the library cannot take, is read as U+FFFD."""
+        scalar, num_replaced = without_surrogates(texts)
+        found = self._backend.encode_batch(scalar, add_special_tokens=special_tokens)
+        offsets = offsets_of(np.fromiter(map(len, found), np.int64, len(found)))
+        total = int(offsets[-1])
+        ids = np.fromiter(chain.from_iterable(e.ids for e in found), np.int32, total)
+        flat = chain.from_iterable(chain.from_iterable(e.offsets for e in found))
+        places = np.fromiter(flat, np.int64, 2 * total).reshape(-1, 2)
+        return Pieces(offsets=offsets, ids=ids, begin=places[:, 0], end=places[:, 1], num_replaced=num_replaced)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text that `ids` spell, by the tokenizer's own decoder, special tokens included."""
+        text: str = self._backend.decode([int(i) for i in ids], skip_special_tokens=False)
+        return text
+
+    def to_json(self) -> bytes:
+        """Return the JSON as it was read."""
+        return self._data
+
+
+def without_surrogates(texts: Sequence[str]) -> tuple[list[str], int]:
+    """Return the texts with U+FFFD for each lone surrogate (as many characters, all encodable), and how many there were."""
+    if all(map(str.isascii, texts)):
+        return list(texts), 0
+    pairs = [(text, 0) if text.isascii() else _SURROGATE.subn(_REPLACEMENT, text) for text in texts]
+    return [text for text, _ in pairs], sum(count for _, count in pairs)
+
+
+def load_tokenizer(name: str | Path) -> Tokenizer:
+    """Return the tokenizer of a file: `characters.json` of a dataset, or a `tokenizers` JSON (also gzipped).
+
+    Nothing is ever fetched: a name that is no file is a ValueError. "chars" has no vocabulary before the data was seen
+    (`encode` collects it), so it is refused here.
+    """
+    path = Path(name)
+    if str(name) == CHARACTERS:
+        raise ValueError(f"{CHARACTERS!r} needs a vocabulary: name the characters.json of an encoded dataset")
+    if not path.is_file():
+        raise ValueError(
+            f"no tokenizer is called {str(name)!r}: expected {CHARACTERS!r}, or a local file: the characters.json of a "
+            "dataset, or a tokenizer.json of the tokenizers library (also .gz); nothing is fetched from the network"
+        )
+    data = _read(path)
+    body = _parsed(data, path)
+    if body.get("format") == CHARACTERS_FORMAT:
+        return CharacterTokenizer.from_body(read_sealed(path), path)
+    if not isinstance(body.get("model"), dict):
+        raise SchemaError(f"{path}: expected {CHARACTERS_FORMAT!r} or a tokenizer with a 'model', found {sorted(body)[:8]}")
+    return SubwordTokenizer(data, str(path))
+
+
+def _read(path: Path) -> bytes:
+    data = path.read_bytes()
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError, zlib.error) as error:
+        raise SchemaError(f"{path}: expected a whole gzip file, found a cut or damaged one ({error})") from error
+
+
+def _parsed(data: bytes, path: Path) -> dict[str, Any]:
+    try:
+        body = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{path}: expected the JSON of a tokenizer, found {error}") from error
+    if not isinstance(body, dict):
+        raise SchemaError(f"{path}: expected a JSON object, found {type(body).__name__}")
+    return body

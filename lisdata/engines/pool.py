@@ -1,0 +1,78 @@
+"""Runs units here or in a pool of processes; a dead worker means another try, then failure, never a short success."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from lisdata.errors import RunError
+
+JsonDict = dict[str, Any]
+MAX_DEATHS = 3
+
+
+def run_units(run: Callable[[JsonDict], None], units: list[JsonDict], *, workers: int) -> Iterator[JsonDict]:
+    """Run every unit and yield each when it is done, in any order.
+
+    The first error of a unit ends the run. When worker processes die (killed, out of memory), the units not done run
+    again in a new pool, MAX_DEATHS times at most; then RunError names them.
+    """
+    if workers == 1 or len(units) <= 1:
+        for unit in units:
+            run(unit)
+            yield unit
+        return
+    left = {unit["name"]: unit for unit in units}
+    deaths = 0
+    while left:
+        try:
+            for unit in _run_pool(run, list(left.values()), workers):
+                del left[unit["name"]]
+                yield unit
+        except BrokenProcessPool as error:
+            deaths += 1
+            if deaths > MAX_DEATHS:
+                names = ", ".join(list(left)[:5])
+                raise RunError(
+                    f"worker processes died {deaths} times; units not done: {names} ({len(left)})"
+                ) from error
+
+
+def _run_pool(run: Callable[[JsonDict], None], units: list[JsonDict], workers: int) -> Iterator[JsonDict]:
+    # spawn: a forked child would inherit Arrow's and Numba's threads in an unknown state
+    context = multiprocessing.get_context("spawn")
+    size = min(workers, len(units))
+    with ProcessPoolExecutor(size, mp_context=context, initializer=_die_with, initargs=(os.getpid(),)) as pool:
+        queue = iter(units)
+        running: dict[Future[None], JsonDict] = {}
+        try:
+            while True:
+                while len(running) < 2 * workers and (unit := next(queue, None)) is not None:
+                    running[pool.submit(run, unit)] = unit
+                if not running:
+                    return
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    unit = running.pop(future)
+                    future.result()
+                    yield unit
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _die_with(parent: int) -> None:
+    """Let a worker end soon after its parent is killed: an orphan must not write into a run that was started again."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

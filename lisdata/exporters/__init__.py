@@ -1,0 +1,1 @@
+"""Exporters: one file a format, the way back from structures to the source's form."""

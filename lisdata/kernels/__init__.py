@@ -1,0 +1,1 @@
+"""Compiled hot loops, each with a plain twin that the tests compare it with; importing a module here imports numba."""

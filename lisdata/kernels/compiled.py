@@ -1,0 +1,68 @@
+"""How kernels are compiled: ahead of their first call, for one signature, cached beside the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Read-only types also take writable arrays, so that one signature serves both.
+BYTES = types.Array(types.uint8, 1, "C", readonly=True)
+INT64S = types.Array(types.int64, 1, "C", readonly=True)
+UINT64S = types.Array(types.uint64, 1, "C", readonly=True)
+UINT32S = types.Array(types.uint32, 1, "C", readonly=True)
+OUT_BYTES = types.Array(types.uint8, 1, "C")
+OUT_INT64S = types.Array(types.int64, 1, "C")
+OUT_UINT64S = types.Array(types.uint64, 1, "C")
+OUT_UINT32S = types.Array(types.uint32, 1, "C")
+
+
+def kernel(signature: Any) -> Callable[[F], F]:
+    """Compile a function that Python calls; it runs without the GIL and must not raise."""
+    decorate: Callable[[F], F] = numba.njit(signature, cache=True, nogil=True, error_model="numpy")
+    return decorate
+
+
+def inner(function: F) -> F:
+    """Compile a function that only kernels call, together with each caller."""
+    compiled: F = numba.njit(function, nogil=True, error_model="numpy")
+    return compiled
+
+
+def _load_u64(typing_context: Any, data: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(64).as_pointer())
+        return builder.load(address, align=1)
+
+    return types.uint64(data, types.uintp), generate
+
+
+def _multiply_high(typing_context: Any, left: Any, right: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
+        return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+def _count_trailing_zeros(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+    return types.uint64(types.uint64), generate
+
+
+# load_u64(data: uint8[], index) -> uint64: the 8 bytes at `index`, little-endian, at any alignment, unchecked.
+load_u64: Any = intrinsic(_load_u64)
+# multiply_high(left, right) -> uint64: the upper half of the 128-bit product.
+multiply_high: Any = intrinsic(_multiply_high)
+# count_trailing_zeros(word: uint64) -> uint64: how many low bits are 0; 64 for 0.
+count_trailing_zeros: Any = intrinsic(_count_trailing_zeros)

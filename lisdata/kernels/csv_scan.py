@@ -1,0 +1,260 @@
+"""Scans delimited text (RFC 4180) into the places of its cells, and gathers the cells of a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import types
+
+from lisdata.kernels.arrays import binary_array
+from lisdata.kernels.compiled import BYTES, OUT_BYTES, OUT_INT64S, OUT_UINT32S, UINT32S, inner, kernel
+
+UInt8 = npt.NDArray[np.uint8]
+UInt32 = npt.NDArray[np.uint32]
+Int64 = npt.NDArray[np.int64]
+
+QUOTED = np.uint8(1)
+SPECIAL = np.uint8(2)
+NO_QUOTE = -1
+MAX_BYTES = (1 << 31) - 1
+MAX_FAULTS = 1024
+
+# Enum members are slow in kernels; so are arrays handed to a function with several exits (they are counted each time).
+_WHOLE, _CUT, _NUM_CELLS, _STRAY_QUOTE, _AFTER_QUOTE, _STRAY_RETURN, _OPEN_QUOTE = map(int, Outcome)
+_PLAIN, _DELIMITER, _NEWLINE, _RETURN, _QUOTE = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3), np.uint8(4)
+
+
+class Outcome(IntEnum):
+    """How the scan of a row ended."""
+
+    WHOLE = 0
+    CUT = 1  # the bytes end inside the row, and more may follow
+    NUM_CELLS = 2  # another number of cells than there are columns
+    STRAY_QUOTE = 3  # a quote inside an unquoted cell
+    AFTER_QUOTE = 4  # something after a closing quote that is no delimiter and no line ending
+    STRAY_RETURN = 5  # a carriage return outside quotes that no newline follows
+    OPEN_QUOTE = 6  # a quote that is never closed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Rows of cells as places in the scanned bytes; arrays are (rows, columns), but for the last two: (rows,).
+
+    A cell's text is bytes [begin, end) with doubled quotes made single, `size` bytes then. `flags` say that it is QUOTED
+    and that it holds a delimiter, quote or line ending (SPECIAL). `ending` is the length of the row's line ending.
+    """
+
+    begin: UInt32
+    end: UInt32
+    size: UInt32
+    flags: UInt8
+    row_begin: UInt32
+    ending: UInt8
+
+    @property
+    def num_rows(self) -> int:
+        """Rows."""
+        return len(self.row_begin)
+
+    @property
+    def row_end(self) -> UInt32:
+        """Where each row ends, its line ending included."""
+        return self.end[:, -1] + (self.flags[:, -1] & QUOTED) + self.ending
+
+    def take(self, rows: npt.NDArray[Any]) -> Cells:
+        """Return some of the rows, by number or by mask."""
+        return Cells(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+
+    @staticmethod
+    def concatenate(parts: list[Cells]) -> Cells:
+        """Return the rows of all parts."""
+        if len(parts) == 1:
+            return parts[0]
+        return Cells(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Cells)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What a scan found.
+
+    `cells` holds the whole rows; `faults` (n, 5) the others: outcome, begin, end, place of the error, number of cells.
+    Byte `next_row` begins the row that the scan did not come to; where that row is cut inside quotes, they opened at
+    byte `opened`, else -1.
+    """
+
+    cells: Cells
+    faults: Int64
+    next_row: int
+    opened: int
+
+
+@inner
+def _skip_plain(data: Any, at: Any, classes: Any) -> Any:
+    while at < len(data) and classes[data[at]] == _PLAIN:
+        at += 1
+    return at
+
+
+@inner
+def _quoted_end(data: Any, at: Any, classes: Any) -> Any:
+    """Return (place of the closing quote or -1, number of doubled quotes, flags) of a cell whose text begins at `at`."""
+    doubled = 0
+    flag = QUOTED
+    last = -1
+    while last < 0:
+        at = _skip_plain(data, at, classes)
+        if at >= len(data):
+            break
+        if classes[data[at]] == _QUOTE:
+            if at + 1 >= len(data) or data[at + 1] != data[at]:
+                last = at
+            else:
+                doubled += 1
+                at += 1
+        flag |= SPECIAL if last < 0 else flag
+        at += 1
+    return last, doubled, flag
+
+
+@inner
+def _ending(kind: Any, following: Any, final: Any, quoted: Any) -> Any:
+    """Return (outcome, bytes of the delimiter or line ending, whether the row ends) after a cell's text.
+
+    `kind` is the class of the byte there and `following` the byte after it, both -1 past the end.
+    """
+    if kind == _DELIMITER:
+        return 0, 1, False
+    if kind == _NEWLINE:
+        return 0, 1, True
+    if kind == _RETURN and following == 10:
+        return 0, 2, True
+    if kind < 0 and final:
+        return 0, 0, True
+    if not final and (kind < 0 or (kind == _RETURN and following < 0)):
+        return _CUT, 0, True
+    if quoted:
+        return _AFTER_QUOTE, 0, True
+    return (_STRAY_RETURN if kind == _RETURN else _STRAY_QUOTE), 0, True
+
+
+@inner
+def _scan_row(
+    data: Any, at: Any, final: Any, classes: Any, cell: Any, num_columns: Any, begin: Any, end: Any, size: Any, flags: Any
+) -> Any:  # fmt: skip
+    """Return (outcome, where the row ends or the error stands, cells found, length of the line ending)."""
+    outcome = found = width = 0
+    row_ends = False
+    while not row_ends:
+        flag, doubled, first = np.uint8(0), 0, at
+        if at < len(data) and classes[data[at]] == _QUOTE:
+            first = at + 1
+            last, doubled, flag = _quoted_end(data, first, classes)
+            if last < 0:
+                outcome = _OPEN_QUOTE if final else _CUT
+                break
+            at = last + 1
+        else:
+            last = at = _skip_plain(data, at, classes)
+        kind = np.int64(classes[data[at]]) if at < len(data) else -1
+        following = np.int64(data[at + 1]) if at + 1 < len(data) else -1
+        outcome, width, row_ends = _ending(kind, following, final, flag != 0)
+        if found < num_columns:
+            begin[cell + found], end[cell + found] = first, last
+            size[cell + found], flags[cell + found] = last - first - doubled, flag
+        found += 1
+        at += width
+    return outcome, at, found, width
+
+
+@kernel(types.UniTuple(types.int64, 4)(
+    BYTES, types.int64, types.boolean, types.int64, types.int64, types.int64,
+    OUT_UINT32S, OUT_UINT32S, OUT_UINT32S, OUT_BYTES, OUT_UINT32S, OUT_BYTES, types.Array(types.int64, 2, "C"),
+))  # fmt: skip
+def _scan(
+    data: Any, at: Any, final: Any, delimiter: Any, quote: Any, num_columns: Any,
+    begin: Any, end: Any, size: Any, flags: Any, row_begin: Any, ending: Any, faults: Any,
+) -> Any:  # fmt: skip
+    """Return (rows, faults, begin of the row not come to, place of its open quote or -1)."""
+    classes = np.zeros(256, np.uint8)
+    classes[10], classes[13], classes[delimiter] = _NEWLINE, _RETURN, _DELIMITER
+    if quote >= 0:
+        classes[quote] = _QUOTE
+    rows = bad = 0
+    while at < len(data) and rows < len(row_begin) and bad < len(faults):
+        outcome, reached, found, width = _scan_row(
+            data, at, final, classes, rows * num_columns, num_columns, begin, end, size, flags
+        )
+        if outcome == Outcome.CUT:
+            return rows, bad, at, reached
+        if outcome == Outcome.WHOLE:
+            row_begin[rows], ending[rows] = at, width
+            rows += 1
+            at = reached
+            continue
+        row_end = reached
+        if outcome != Outcome.NUM_CELLS:  # go on with the next line: what a quote swallowed is not lost
+            row_end = at
+            while row_end < len(data) and data[row_end] != 10:
+                row_end += 1
+            row_end = min(row_end + 1, len(data))
+        faults[bad, 0], faults[bad, 1], faults[bad, 2] = outcome, at, row_end
+        faults[bad, 3], faults[bad, 4] = reached, found
+        bad += 1
+        at = row_end
+    return rows, bad, at, -1
+
+
+def scan_cells(
+    data: UInt8, at: int, *, final: bool, delimiter: int, quote: int, num_columns: int, max_rows: int | None = None
+) -> Scan:
+    """Scan rows of `num_columns` cells from byte `at` on, up to `max_rows` rows or MAX_FAULTS faults.
+
+    A row that the bytes do not hold whole is left, unless `final` says that nothing follows. `quote` may be NO_QUOTE.
+    """
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"at most {MAX_BYTES} bytes are scanned at once, got {len(data)}")
+    rest = data[at:]
+    endings, delimiters = np.count_nonzero(rest == 10) + 1, np.count_nonzero(rest == delimiter)
+    room = min(int(endings), int(endings + delimiters) // num_columns)
+    if max_rows is not None:
+        room = min(room, max_rows)
+    begin, end, size = (np.empty((room + 1) * num_columns, np.uint32) for _ in range(3))
+    flags = np.empty(len(begin), np.uint8)
+    row_begin, ending = np.empty(room + 1 if max_rows is None else room, np.uint32), np.empty(room + 1, np.uint8)
+    faults = np.empty((MAX_FAULTS, 5), np.int64)
+    rows, bad, next_row, opened = _scan(
+        data, at, final, delimiter, quote, num_columns, begin, end, size, flags, row_begin, ending, faults
+    )
+    begin, end, size, flags = (a[: rows * num_columns].reshape(rows, num_columns) for a in (begin, end, size, flags))
+    cells = Cells(begin=begin, end=end, size=size, flags=flags, row_begin=row_begin[:rows], ending=ending[:rows])
+    return Scan(cells=cells, faults=faults[:bad], next_row=next_row, opened=opened)
+
+
+@kernel(types.void(BYTES, UINT32S, UINT32S, types.int64, OUT_INT64S, OUT_BYTES))
+def _gather(data: Any, begin: Any, end: Any, quote: Any, offsets: Any, out: Any) -> None:
+    for row in range(len(begin)):
+        target = offsets[row]
+        at, stop = np.int64(begin[row]), np.int64(end[row])
+        if stop - at == offsets[row + 1] - target:
+            for k in range(stop - at):
+                out[target + k] = data[at + k]
+            continue
+        while at < stop:
+            out[target] = data[at]
+            at += 2 if data[at] == quote else 1
+            target += 1
+
+
+def gather_column(data: UInt8, cells: Cells, column: int, quote: int) -> pa.Array:
+    """Return the texts of one column as large_binary; doubled quotes are made single."""
+    begin, end = (np.ascontiguousarray(array[:, column]) for array in (cells.begin, cells.end))
+    offsets = np.zeros(len(begin) + 1, np.int64)
+    np.cumsum(cells.size[:, column], out=offsets[1:])
+    out = np.empty(offsets[-1], np.uint8)
+    _gather(data, begin, end, quote, offsets, out)
+    return binary_array(offsets, out, pa.large_binary())

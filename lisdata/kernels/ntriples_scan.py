@@ -1,0 +1,254 @@
+"""A validating scanner of N-Triples: the triples and the distinct terms of a block.
+
+It accepts exactly the lines it understands in full; any other line is marked, for a parser to judge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import types
+
+from lisdata.kernels.arrays import binary_array
+from lisdata.kernels.characters import check_string, encode, is_plain_iri, read_escape
+from lisdata.kernels.compiled import BYTES, OUT_BYTES, OUT_INT64S, inner, kernel
+from lisdata.kernels.ntriples_tokens import (
+    COLON,
+    CR,
+    DOT,
+    HASH,
+    LESS,
+    LF,
+    QUOTE,
+    UNDERSCORE,
+    after_line,
+    iri_end,
+    is_plain_tag,
+    label_end,
+    line_end,
+    may_be_lang_string,
+    skip_blanks,
+    string_end,
+    suffix_end,
+)
+from lisdata.kernels.spans import grown, hash_of, new_slots, number_in, slot_of, take_slot
+from lisdata.schema import NO_ROW, ContentKind
+
+PADDING = b"\n" + bytes(31)
+"""What must follow a block in its buffer: scanning stops at the newline and reads whole words past it."""
+
+ROW = np.dtype([("begin", "i8"), ("end", "i8"), ("subject", "u4"), ("predicate", "u4"), ("object", "u4")], align=True)
+TERM = np.dtype(
+    [
+        ("begin", "i8"),
+        ("end", "i8"),
+        ("lexical_begin", "i8"),
+        ("lexical_end", "i8"),
+        ("symbol", "u4"),
+        ("kind", "u1"),
+        ("is_escaped", "u1"),
+    ],
+    align=True,
+)
+SYMBOL = np.dtype([("begin", "i8"), ("end", "i8")])
+
+_ENTITY, _BNODE, _LITERAL = int(ContentKind.ENTITY), int(ContentKind.BNODE), int(ContentKind.LITERAL)
+_ROWS, _TERMS, _SYMBOLS = 0, 1, 2
+
+
+@inner
+def _add_symbol(data: Any, begin: Any, end: Any, symbols: Any, slots: Any, counts: Any) -> Any:
+    """Return the number of a new or known language tag (with its '@') or datatype (with '<' and '>'), -1 if not plain."""
+    hashed = hash_of(data, begin, end)
+    slot = slot_of(slots, data, symbols, begin, end, hashed)
+    number = number_in(slots, slot)
+    if number >= 0:
+        return number
+    if data[begin] == LESS:
+        if may_be_lang_string(data, end - 1) or not is_plain_iri(data, begin + 1, end - 1):
+            return -1
+    elif not is_plain_tag(data, begin + 1, end):
+        return -1
+    number = counts[_SYMBOLS]
+    symbols[number].begin, symbols[number].end = begin, end
+    take_slot(slots, slot, hashed, number)
+    counts[_SYMBOLS] = number + 1
+    return number
+
+
+@inner
+def _add_term(
+    data: Any, begin: Any, end: Any, quote: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
+) -> Any:
+    """Return the number of the term data[begin:end], -1 if it is not plain; `quote` closes a literal's string."""
+    hashed = hash_of(data, begin, end)
+    slot = slot_of(slots, data, terms, begin, end, hashed)
+    number = number_in(slots, slot)
+    if number >= 0:
+        return number
+    number = counts[_TERMS]
+    term = terms[number]
+    term.begin, term.end, term.lexical_begin, term.lexical_end = begin, end, begin + 1, end - 1
+    term.symbol, term.is_escaped = NO_ROW, 0
+    if data[begin] == LESS:
+        term.kind = _ENTITY
+        if not is_plain_iri(data, begin + 1, end - 1):
+            return -1
+    elif data[begin] == UNDERSCORE:
+        term.kind, term.lexical_begin, term.lexical_end = _BNODE, begin + 2, end
+    else:
+        term.kind, term.lexical_end = _LITERAL, quote
+        status = check_string(data, begin + 1, quote)
+        if status < 0:
+            return -1
+        term.is_escaped = status
+        if quote + 1 < end:
+            suffix = quote + 1 if data[quote + 1] != 94 else quote + 3
+            symbol = _add_symbol(data, suffix, end, symbols, symbol_slots, counts)
+            if symbol < 0:
+                return -1
+            term.symbol = symbol
+    take_slot(slots, slot, hashed, number)
+    counts[_TERMS] = number + 1
+    return number
+
+
+@inner
+def _token_end(data: Any, at: Any) -> Any:
+    """Return (index after the token at `at`, index of its closing quote if a literal); the first is -1 if not plain."""
+    if data[at] == LESS:
+        return iri_end(data, at + 1), np.int64(0)
+    if data[at] == UNDERSCORE:
+        return (label_end(data, at + 2) if data[at + 1] == COLON else np.int64(-1)), np.int64(0)
+    if data[at] != QUOTE:
+        return np.int64(-1), np.int64(0)
+    quote = string_end(data, at + 1)
+    return (np.int64(-1) if quote < 0 else suffix_end(data, quote + 1)), quote
+
+
+@inner
+def _scan_triple(
+    data: Any, at: Any, size: Any, rows: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
+) -> Any:
+    """Fill the next row from the triple at `at`; return the index of the line's end, -1 if the line is not plain."""
+    row = rows[counts[_ROWS]]
+    for part in range(3):
+        if (part < 2 and data[at] == QUOTE) or (part == 1 and data[at] != LESS):
+            return -1
+        end, quote = _token_end(data, at)
+        if end < 0:
+            return -1
+        number = _add_term(data, at, end, quote, terms, slots, symbols, symbol_slots, counts)
+        if number < 0:
+            return -1
+        if part == 0:
+            row.subject = number
+        elif part == 1:
+            row.predicate = number
+        else:
+            row.object = number
+        at = skip_blanks(data, end)
+    if data[at] != DOT:
+        return -1
+    at = skip_blanks(data, at + 1)
+    if data[at] == HASH:
+        at = line_end(data, at)
+    return at if data[at] == LF or data[at] == CR else -1
+
+
+_ROW_ARRAY, _TERM_ARRAY = numba.from_dtype(ROW)[::1], numba.from_dtype(TERM)[::1]
+_SYMBOL_ARRAY = numba.from_dtype(SYMBOL)[::1]
+
+
+@kernel(types.void(BYTES, types.int64, _ROW_ARRAY, _TERM_ARRAY, _SYMBOL_ARRAY, OUT_INT64S))
+def _scan(data: Any, size: Any, rows: Any, terms: Any, symbols: Any, counts: Any) -> None:
+    slots, symbol_slots = new_slots(4096), new_slots(64)
+    at = 0
+    while at < size:
+        begin = at
+        at = skip_blanks(data, at)
+        if data[at] == LF or data[at] == CR:
+            at += 1
+            continue
+        if data[at] == HASH:
+            at = line_end(data, at)
+            continue
+        row = rows[counts[_ROWS]]
+        end = _scan_triple(data, at, size, rows, terms, slots, symbols, symbol_slots, counts)
+        if end < 0:
+            row.subject = NO_ROW
+            end = line_end(data, at)
+        at = after_line(data, end)
+        row.begin, row.end = begin, min(at, size)
+        counts[_ROWS] += 1
+        if 2 * counts[_TERMS] + 6 > len(slots):
+            slots = grown(slots, data, terms, counts[_TERMS])
+        if 2 * counts[_SYMBOLS] + 2 > len(symbol_slots):
+            symbol_slots = grown(symbol_slots, data, symbols, counts[_SYMBOLS])
+
+
+@kernel(types.int64(BYTES, _TERM_ARRAY, OUT_INT64S, OUT_BYTES))
+def _copy_lexicals(data: Any, terms: Any, offsets: Any, out: Any) -> Any:
+    """Write the lexical forms, escapes resolved, to `out`; return the bytes written."""
+    to = 0
+    for number in range(len(terms)):
+        term = terms[number]
+        at, end = term.lexical_begin, term.lexical_end
+        offsets[number] = to
+        if not term.is_escaped:
+            for index in range(end - at):
+                out[to + index] = data[at + index]
+            to += end - at
+            continue
+        while at < end:
+            if data[at] == 92:
+                code, length = read_escape(data, at)
+                to = encode(out, to, code)
+                at += length
+            else:
+                out[to] = data[at]
+                to += 1
+                at += 1
+    offsets[len(terms)] = to
+    return to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScannedBlock:
+    """What `scan` found: `rows` (ROW) in order, distinct `terms` (TERM) and `symbols` (SYMBOL), offsets in `data`.
+
+    A row whose `subject` is NO_ROW holds a line that was not understood. Two terms may spell one RDF term in two ways, and
+    terms of lines not understood may be among them.
+    """
+
+    data: npt.NDArray[np.uint8]
+    rows: npt.NDArray[np.void]
+    terms: npt.NDArray[np.void]
+    symbols: tuple[bytes, ...]
+
+    def lexical_forms(self) -> pa.LargeBinaryArray:
+        """Return the lexical form of each term: an IRI, a label or a string, without its marks and escapes."""
+        offsets = np.empty(len(self.terms) + 1, np.int64)
+        longest = int((self.terms["lexical_end"] - self.terms["lexical_begin"]).sum())
+        out = np.empty(longest, np.uint8)
+        size = _copy_lexicals(self.data, self.terms, offsets, out)
+        return binary_array(offsets, out[:size], pa.large_binary())
+
+
+def scan(block: bytes) -> ScannedBlock:
+    """Scan a block of whole lines that PADDING ends."""
+    if not block.endswith(PADDING):
+        raise ValueError("a block must end in PADDING")
+    data = np.frombuffer(block, np.uint8)
+    num_lines = block.count(b"\n") + block.count(b"\r")
+    rows, terms = np.empty(num_lines, ROW), np.empty(3 * num_lines + 1, TERM)
+    symbols = np.empty(num_lines + 1, SYMBOL)
+    counts = np.zeros(3, np.int64)
+    _scan(data, len(block) - len(PADDING), rows, terms, symbols, counts)
+    spelled = tuple(block[begin:end] for begin, end in symbols[: counts[_SYMBOLS]].tolist())
+    return ScannedBlock(data=data, rows=rows[: counts[_ROWS]], terms=terms[: counts[_TERMS]], symbols=spelled)

@@ -1,0 +1,107 @@
+"""Reference models by name; a model's module, and with it torch, is imported when the model is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, asdict, dataclass, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEntry:
+    """Where a model is, and the columns of a batch that its forward takes, in order."""
+
+    module: str
+    config_name: str
+    model_name: str
+    columns: tuple[str, ...]
+    summary: str
+
+    def load_config_class(self) -> type[Any]:
+        """Return the dataclass of the model's settings."""
+        config_class: type[Any] = getattr(import_module(self.module), self.config_name)
+        return config_class
+
+    def load_model_class(self) -> type[nn.Module]:
+        """Return the model's class, which takes one settings object."""
+        model_class: type[nn.Module] = getattr(import_module(self.module), self.model_name)
+        return model_class
+
+
+MODELS: dict[str, ModelEntry] = {
+    "rope": ModelEntry(
+        module="lisdata.models.rope",
+        config_name="RopeConfig",
+        model_name="RopeTransformer",
+        columns=("input_ids",),
+        summary="characters under continuous rotary positions",
+    ),
+    "alibi": ModelEntry(
+        module="lisdata.models.alibi",
+        config_name="AlibiConfig",
+        model_name="AlibiTransformer",
+        columns=("input_ids",),
+        summary="characters under linear distance biases",
+    ),
+    "random-lines": ModelEntry(
+        module="lisdata.models.random_lines",
+        config_name="RandomLinesConfig",
+        model_name="RandomLines",
+        columns=("input_ids",),
+        summary="characters addressed by place in the line and a drawn angle per line",
+    ),
+    "lisformer-lines": ModelEntry(
+        module="lisdata.models.lisformer_lines",
+        config_name="LisformerLinesConfig",
+        model_name="LisformerLines",
+        columns=("input_ids",),
+        summary="characters addressed by place in the line and by the line's content",
+    ),
+    "lisformer": ModelEntry(
+        module="lisdata.models.lisformer",
+        config_name="LisformerConfig",
+        model_name="Lisformer",
+        columns=("input_ids", "role", "instance", "position", "document"),
+        summary="endpoints of any token shards, addressed by position, role and instance",
+    ),
+}
+
+
+def build_model(name: str, *, seed: int | None = None, **config: Any) -> nn.Module:
+    """Build the model `name` from its settings, with initial weights drawn under `seed` (else the current state).
+
+    Raises ValueError for an unknown name, an unknown or missing setting, or a setting out of its range.
+    """
+    import torch
+
+    entry = _find(name)
+    config_class = entry.load_config_class()
+    known = {field.name: field.default is MISSING for field in fields(config_class)}
+    unknown = sorted(config.keys() - known)
+    missing = sorted(key for key, is_required in known.items() if is_required and key not in config)
+    if unknown or missing:
+        complaint = f"does not know {', '.join(unknown)}" if unknown else f"needs {', '.join(missing)}"
+        raise ValueError(f"model {name!r} {complaint}: its settings are {', '.join(known)}")
+    if seed is None:
+        return entry.load_model_class()(config_class(**config))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return entry.load_model_class()(config_class(**config))
+
+
+def describe_model(model: nn.Module) -> dict[str, Any]:
+    """Return `name` and `config` of a model listed in `MODELS`, ready for JSON, or the `class` of any other."""
+    kind = type(model)
+    for name, entry in MODELS.items():
+        if (kind.__module__, kind.__qualname__) == (entry.module, entry.model_name):
+            return {"name": name, "config": asdict(model.config)}  # type: ignore[call-overload]
+    return {"class": f"{kind.__module__}.{kind.__qualname__}"}
+
+
+def _find(name: str) -> ModelEntry:
+    if name not in MODELS:
+        raise ValueError(f"there is no model {name!r}: the models are {', '.join(MODELS)}")
+    return MODELS[name]

@@ -1,0 +1,143 @@
+"""Causal attention whose keys take on their instance's address once the instance is complete.
+
+The score of query t and key s is
+
+    q_t^T R(a_s - a_t + [last_s < t] phi_s) k_s
+
+with the local angle a, the instance's angle phi and the index last_s of the last token of s's instance. A query's own
+instance is never complete, so the query carries its local angle alone. Giving every token its offset in one pass would
+leak: the query would know, by phi, how its own instance goes on.
+
+Two banks of keys, one with and one without the offset, under complementary masks, put the rule into one softmax. Here
+queries go in chunks, and a chunk reads only the stretch of either bank that one of its masks lets through: for text in
+short lines that is all earlier keys with the offset and a few without.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from lisdata.models.instances import group_ends, number_groups
+from lisdata.models.rotary import rotate
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """The keys of either bank that a chunk of queries reads, and its additive mask (B, 1, queries, keys)."""
+
+    offset_keys: slice
+    local_keys: slice
+    mask: Tensor
+
+
+class AddressedAttention:
+    """An attention for `Block`, made once per batch and used by all layers.
+
+    `local` and `offset` are rotations (B or 1, H, T, D/2H); `last` (B, T) is that of `InstanceLayout`. A query attends
+    to keys of its own `document` (B, T) only; padding, where that is negative, attends to itself alone. `chunk_size`
+    changes the speed and nothing else.
+    """
+
+    def __init__(
+        self,
+        local: Tensor,
+        offset: Tensor,
+        last: Tensor,
+        document: Tensor | None = None,
+        *,
+        chunk_size: int = 64,
+    ) -> None:
+        self.local = local
+        self.offset = offset
+        self.chunk_size = chunk_size
+        if document is not None:
+            padding = -1 - torch.arange(document.shape[1], device=document.device)
+            document = torch.where(document < 0, padding, document)
+        self.chunks = list(_plan_chunks(last, document, local.real.dtype, chunk_size))
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Return the attended values; all of shape (B, H, T, D/H)."""
+        query, local_key = rotate(query, self.local), rotate(key, self.local)
+        offset_key = rotate(local_key, self.offset)
+        queries = query.split(self.chunk_size, dim=2)
+        keys = _gather(self.chunks, offset_key, local_key)
+        values = _gather(self.chunks, value)
+        attended = [
+            scaled_dot_product_attention(q, k, v, attn_mask=chunk.mask.to(q.dtype)).transpose(1, 2)
+            for q, k, v, chunk in zip(queries, keys, values, self.chunks, strict=True)
+        ]
+        return torch.cat(attended, dim=1).transpose(1, 2)
+
+
+class _Gather(torch.autograd.Function):
+    """Gives each chunk its stretch of the first bank, then that of the last; banks are (B, H, T, D/H).
+
+    Plain slices would do, but the gradient of each is a full-size tensor of zeros: a third of the attention's time.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, chunks: list[_Chunk], *banks: Tensor) -> tuple[Tensor, ...]:
+        ctx.chunks, ctx.num_banks, ctx.length = chunks, len(banks), banks[0].shape[2]
+        return tuple(
+            torch.cat([banks[0][:, :, chunk.offset_keys], banks[-1][:, :, chunk.local_keys]], dim=2) for chunk in chunks
+        )
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        batch, heads, _, width = gradients[0].shape
+        banks = [gradients[0].new_zeros(batch, heads, ctx.length, width) for _ in range(ctx.num_banks)]
+        for chunk, gradient in zip(ctx.chunks, gradients, strict=True):
+            num_offset_keys = chunk.offset_keys.stop - chunk.offset_keys.start
+            banks[0][:, :, chunk.offset_keys] += gradient[:, :, :num_offset_keys]
+            banks[-1][:, :, chunk.local_keys] += gradient[:, :, num_offset_keys:]
+        return None, *banks
+
+
+def _gather(chunks: list[_Chunk], *banks: Tensor) -> tuple[Tensor, ...]:
+    gathered: tuple[Tensor, ...] = _Gather.apply(chunks, *banks)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+def _plan_chunks(last: Tensor, document: Tensor | None, dtype: torch.dtype, chunk_size: int) -> Iterator[_Chunk]:
+    length = last.shape[1]
+    edges = [*range(0, length, chunk_size), length]
+    index = torch.arange(length, device=last.device)
+    for (begin, end), stretch in zip(pairwise(edges), _find_stretches(last, document, edges), strict=True):
+        offset_keys, local_keys = slice(*stretch[:2]), slice(*stretch[2:])
+        time = index[begin:end, None]
+        is_open = torch.cat(
+            [
+                last[:, None, offset_keys] < time,
+                (last[:, None, local_keys] >= time) & (index[local_keys] <= time),
+            ],
+            dim=-1,
+        )
+        if document is not None:
+            key_document = torch.cat([document[:, offset_keys], document[:, local_keys]], dim=-1)
+            is_open &= document[:, begin:end, None] == key_document[:, None]
+        mask = torch.zeros(is_open.shape, dtype=dtype, device=last.device)
+        yield _Chunk(offset_keys, local_keys, mask.masked_fill_(~is_open, float("-inf"))[:, None])
+
+
+def _find_stretches(last: Tensor, document: Tensor | None, edges: list[int]) -> list[list[int]]:
+    """Return for each chunk the bounds of the keys that any row reads: offset begin, end, local begin, end."""
+    length = last.shape[1]
+    index = torch.arange(length, device=last.device)
+    edge = torch.tensor(edges, device=last.device)[:, None, None]
+    begin, end = edge[:-1], edge[1:]
+    is_offset = last < end - 1
+    is_local = (last >= begin) & (index < end)
+    if document is not None:
+        is_reachable = group_ends(*number_groups(document)) >= begin
+        is_offset, is_local = is_offset & is_reachable, is_local & is_reachable
+    bounds = []
+    for is_read in (is_offset.any(1), is_local.any(1)):
+        first = torch.where(is_read, index, length).amin(1)
+        bounds += [first, torch.where(is_read, index + 1, 0).amax(1).maximum(first)]
+    stretches: list[list[int]] = torch.stack(bounds, dim=1).tolist()
+    return stretches

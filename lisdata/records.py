@@ -1,0 +1,186 @@
+"""The small tables that sources yield and converters read: one class a kind, flat arrays, no object per fact.
+
+Numbers called `*_content` are rows of the table's own `contents` (CONTENTS schema), `*_role` and `*_label` are rows of
+its `labels` (LABELS schema); `contents` refers to `labels` too. `begin` and `end` are bytes of the decompressed input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lisdata.inputs import InputFile
+
+UInt32 = npt.NDArray[np.uint32]
+UInt64 = npt.NDArray[np.uint64]
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripleRecords:
+    """N triples or quads; `graph` is None, or has NO_ROW where a triple stands in the default graph."""
+
+    file: InputFile
+    contents: pa.RecordBatch
+    labels: pa.RecordBatch
+    subject_content: UInt32
+    predicate_content: UInt32
+    object_content: UInt32
+    graph_content: UInt32 | None
+    begin: UInt64
+    end: UInt64
+
+    @property
+    def num_records(self) -> int:
+        """Triples."""
+        return len(self.subject_content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRecords:
+    """N units of running text.
+
+    `documents` holds each unit's exact bytes (UTF-8; a lone surrogate as three bytes). Mentions are spans (bytes inside
+    the unit, on character borders) that show an entity; those of unit n are rows mention_offsets[n] :
+    mention_offsets[n + 1], in the source's order, and so for fields: further facts, each a role and a content.
+    `field_mention` is the row of the mention that a field is about, -1 where it is about the unit itself. No content is
+    a word: words are found by the converter.
+    """
+
+    file: InputFile
+    unit: str
+    documents: pa.LargeBinaryArray
+    begin: UInt64
+    end: UInt64
+    contents: pa.RecordBatch
+    labels: pa.RecordBatch
+    mention_offsets: Int64
+    mention_begin: UInt64
+    mention_end: UInt64
+    mention_content: UInt32
+    field_offsets: Int64
+    field_role: UInt32
+    field_content: UInt32
+    field_mention: Int64
+
+    @property
+    def num_records(self) -> int:
+        """Units."""
+        return len(self.documents)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRecords:
+    """Facts with any number of participants (hyperedges, n-ary facts), grouped into structures.
+
+    Structure g holds facts structure_offsets[g] : structure_offsets[g + 1]; fact f holds participants
+    participant_offsets[f] : participant_offsets[f + 1]. `fact_handle` has NO_ROW where a fact has no name. A content that
+    is no participant is an isolated one.
+    """
+
+    file: InputFile
+    contents: pa.RecordBatch
+    labels: pa.RecordBatch
+    structure_offsets: Int64
+    fact_label: UInt32
+    fact_handle: UInt32
+    fact_ordinal: UInt64
+    begin: UInt64
+    end: UInt64
+    participant_offsets: Int64
+    participant_content: UInt32
+    participant_role: UInt32
+    participant_position: Int64
+    num_records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeRecords:
+    """T rooted, ordered trees.
+
+    Tree t holds nodes node_offsets[t] : node_offsets[t + 1] in document order; `node_parent` is a number inside the
+    tree, -1 at a root (a forest has several). `node_span_begin/_end` are bytes of the document, or None where the parser
+    knows none. Node n holds attributes attribute_offsets[n] : attribute_offsets[n + 1] in order.
+    """
+
+    file: InputFile
+    label: str
+    documents: pa.LargeBinaryArray
+    begin: UInt64
+    end: UInt64
+    contents: pa.RecordBatch
+    labels: pa.RecordBatch
+    node_offsets: Int64
+    node_parent: Int64
+    node_content: UInt32
+    node_span_begin: UInt64 | None
+    node_span_end: UInt64 | None
+    attribute_offsets: Int64
+    attribute_role: UInt32
+    attribute_content: UInt32
+
+    @property
+    def num_records(self) -> int:
+        """Trees."""
+        return len(self.node_offsets) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKey:
+    """Columns of a table that name a row of another (or the same) table by its key columns."""
+
+    columns: tuple[str, ...]
+    table: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSchema:
+    """Names, types and keys of one table; types are those of Table Schema (string, integer, number, boolean, ...)."""
+
+    name: str
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowRecords:
+    """N rows of one table: cells as exact text (large_string), null where the table says NULL."""
+
+    file: InputFile
+    table: TableSchema
+    cells: pa.RecordBatch
+    ordinal: UInt64
+    begin: UInt64
+    end: UInt64
+    dialect: dict[str, Any]
+
+    @property
+    def num_records(self) -> int:
+        """Rows."""
+        return int(self.cells.num_rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRecords:
+    """N arrays of any rank, dtype and shape, each with a name and the bytes of its source."""
+
+    file: InputFile
+    names: tuple[str, ...]
+    arrays: tuple[npt.NDArray[Any], ...]
+    begin: UInt64
+    end: UInt64
+
+    @property
+    def num_records(self) -> int:
+        """Arrays."""
+        return len(self.arrays)
+
+
+Records = TripleRecords | TextRecords | FactRecords | TreeRecords | RowRecords | GridRecords

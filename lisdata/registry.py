@@ -1,0 +1,138 @@
+"""Names of sources, converters and exporters; a third party adds its own by entry point, loaded when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from lisdata.errors import BadRecordError
+    from lisdata.inputs import InputSlice
+    from lisdata.records import Records
+    from lisdata.shards import IncidenceDataset, InputInfo
+    from lisdata.structure_batch import StructureBatch
+
+Reject = Callable[["BadRecordError"], None]
+
+
+class Source(Protocol):
+    """Knows one format and nothing of structures.
+
+    `options_type` is a frozen, keyword-only dataclass whose fields carry `metadata={"help": ...}`: each becomes an
+    option of `lisdata convert NAME` and a key of a recipe. `splits` says that a file may be cut into units: then
+    `find_cut` moves a wanted cut to the begin of a record.
+    """
+
+    name: str
+    summary: str
+    suffixes: tuple[str, ...]
+    converter: str
+    exporter: str
+    splits: bool
+    options_type: type[Any]
+
+    def find_cut(self, piece: InputSlice, wanted: int, options: Any) -> int:
+        """Return the first offset >= `wanted` (or the slice's end) where a unit may begin, from the bytes alone."""
+
+    def read(self, piece: InputSlice, options: Any, reject: Reject) -> Iterator[Records]:
+        """Yield the records of `piece`; a bad one goes to `reject`, which raises under `--on-error stop`."""
+
+
+class Converter(Protocol):
+    """Turns the records of one kind into structures: a pure function of a batch, knowing nothing of files."""
+
+    name: str
+    options_type: type[Any]
+
+    def convert(self, records: Any, options: Any) -> StructureBatch:
+        """Return the structures of one batch of records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportReport:
+    """What an export wrote, and each field it could not bring back with how often (empty when lossless)."""
+
+    files: tuple[Path, ...]
+    num_records: int
+    losses: dict[str, int]
+
+
+class Exporter(Protocol):
+    """Writes a dataset (or one source's part of it) back in one format."""
+
+    name: str
+    summary: str
+
+    def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
+        """Write the structures that came from `files` to `target`: a file when there is one, else a folder."""
+
+
+# name -> module:attribute; adding one touches this line and the new file.
+SOURCES = {
+    "csv": "lisdata.sources.delimited:CSV",
+    "hif": "lisdata.sources.hif:HIF",
+    "html": "lisdata.sources.html:HTML",
+    "jsonl": "lisdata.sources.jsonl:JSONL",
+    "npy": "lisdata.sources.arrays:NPY",
+    "ntriples": "lisdata.sources.ntriples:NTRIPLES",
+    "text": "lisdata.sources.text:TEXT",
+}
+CONVERTERS = {
+    "facts": "lisdata.converters.facts:FACTS",
+    "grids": "lisdata.converters.grids:GRIDS",
+    "tables": "lisdata.converters.tables:TABLES",
+    "text": "lisdata.converters.text:TEXT",
+    "trees": "lisdata.converters.trees:TREES",
+    "triples": "lisdata.converters.triples:TRIPLES",
+}
+EXPORTERS = {
+    "csv": "lisdata.exporters.delimited:CSV",
+    "hif": "lisdata.exporters.hif:HIF",
+    "html": "lisdata.exporters.html:HTML",
+    "jsonl": "lisdata.exporters.jsonl:JSONL",
+    "npy": "lisdata.exporters.arrays:NPY",
+    "ntriples": "lisdata.exporters.ntriples:NTRIPLES",
+    "structures": "lisdata.exporters.structures:STRUCTURES",
+    "text": "lisdata.exporters.text:TEXT",
+}
+_GROUPS = {"sources": SOURCES, "converters": CONVERTERS, "exporters": EXPORTERS}
+
+
+@cache
+def names(group: str) -> tuple[str, ...]:
+    """Return the sorted names of `group` ("sources", "converters" or "exporters"), entry points included."""
+    return tuple(sorted({*_GROUPS[group], *(e.name for e in entry_points(group=f"lisdata.{group}"))}))
+
+
+def _load(group: str, name: str) -> Any:
+    target = _GROUPS[group].get(name)
+    if target is not None:
+        module, attribute = target.split(":")
+        return getattr(import_module(module), attribute)
+    for entry in entry_points(group=f"lisdata.{group}"):
+        if entry.name == name:
+            return entry.load()
+    raise ValueError(f"no {group.removesuffix('s')} is called {name!r}: expected one of {', '.join(names(group))}")
+
+
+def load_source(name: str) -> Source:
+    """Return the source called `name`."""
+    source: Source = _load("sources", name)
+    return source
+
+
+def load_converter(name: str) -> Converter:
+    """Return the converter called `name`."""
+    converter: Converter = _load("converters", name)
+    return converter
+
+
+def load_exporter(name: str) -> Exporter:
+    """Return the exporter called `name`."""
+    exporter: Exporter = _load("exporters", name)
+    return exporter

@@ -1,0 +1,164 @@
+"""Opens an incidence dataset: its parts as Arrow tables, its structures one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lisdata.errors import DamagedShardError
+from lisdata.schema import TABLES, check_schema
+from lisdata.shards.manifest import INCIDENCE_FORMAT, check_hashes, check_sizes, read_manifest
+from lisdata.structure import Structure, StructureReader
+
+Verify = Literal["none", "open", "full"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputInfo:
+    """An input that the dataset was made from, and by which source and options."""
+
+    index: int
+    name: str
+    scope: str
+    compression: str | None
+    source: str
+    exporter: str
+    options: dict[str, Any] = field(default_factory=dict)
+    records: dict[str, int] = field(default_factory=dict)
+
+
+class Part:
+    """One part of a dataset; tables are read when asked for, the label list and contents once."""
+
+    def __init__(self, directory: Path, entry: dict[str, Any]) -> None:
+        self.directory = directory
+        self.name: str = entry["name"]
+        self.first_file: int = entry["first_file"]
+        self.counts: dict[str, int] = entry["counts"]
+
+    def path(self, table: str) -> Path:
+        """Return the file of one of the part's tables."""
+        return self.directory / table / f"{self.name}.arrow"
+
+    def open_table(self, table: str) -> pa.ipc.RecordBatchFileReader:
+        """Open a table's file, memory-mapped; raise DamagedShardError when its footer is not readable."""
+        path = self.path(table)
+        try:
+            reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DamagedShardError(f"{path}: expected an Arrow file with its footer, found {error}") from error
+        check_schema(reader.schema, TABLES[table], str(path))
+        return reader
+
+    def _read(self, table: str) -> pa.Table:
+        try:
+            return self.open_table(table).read_all()
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DamagedShardError(f"{self.path(table)}: {error}") from error
+
+    @cached_property
+    def structures(self) -> pa.Table:
+        """All structures of the part, in few chunks."""
+        return self._read("structures")
+
+    @cached_property
+    def contents(self) -> pa.Table:
+        """The part's contents; row numbers are what `tau` and handles hold."""
+        return self._read("contents").combine_chunks()
+
+    @cached_property
+    def labels(self) -> pa.Table:
+        """The part's label list; row numbers are the codes in `sigma`, `instance_label` and `deprel`."""
+        return self._read("labels").combine_chunks()
+
+    @cached_property
+    def reader(self) -> StructureReader:
+        """What turns rows into `Structure`s."""
+        return StructureReader(self.contents, self.labels)
+
+    def release(self) -> None:
+        """Let go of the tables that were read."""
+        for name in ("structures", "contents", "labels", "reader"):
+            self.__dict__.pop(name, None)
+
+
+class IncidenceDataset:
+    """A dataset of structures on disk.
+
+    `verify`: "open" checks that every file is there, whole, and has the rows that the manifest says; "full" also hashes
+    each file; "none" trusts.
+    """
+
+    def __init__(self, path: str | Path, *, verify: Verify = "open") -> None:
+        self.path = Path(path)
+        self.manifest = read_manifest(self.path, INCIDENCE_FORMAT)
+        if verify == "full":
+            check_hashes(self.path, self.manifest)
+        self.parts = tuple(Part(self.path, entry) for entry in self.manifest["parts"])
+        if verify != "none":
+            check_sizes(self.path, self.manifest)
+            self._check_footers()
+        self.inputs = tuple(self._input(i, entry) for i, entry in enumerate(self.manifest["inputs"]))
+
+    def _input(self, index: int, entry: dict[str, Any]) -> InputInfo:
+        origin = self.manifest["origins"][entry["origin"]]
+        return InputInfo(
+            index=index,
+            name=entry["name"],
+            scope=entry["scope"],
+            compression=entry["compression"],
+            source=origin["source"],
+            exporter=origin["exporter"],
+            options=origin["options"],
+            records=entry["records"],
+        )
+
+    def _check_footers(self) -> None:
+        for part in self.parts:
+            for table in ("structures", "contents", "labels", "handles"):
+                reader = part.open_table(table)
+                if table == "structures" and reader.num_record_batches and not part.counts["structures"]:
+                    raise DamagedShardError(f"{part.path(table)}: expected no rows, found some")
+
+    def __len__(self) -> int:
+        return int(self.manifest["counts"]["structures"])
+
+    def iter_rows(self, file_index: int | None = None) -> Iterator[tuple[Part, int]]:
+        """Yield (part, row of `part.structures`) for the structures of one input (or all), in source order."""
+        for part in self.parts:
+            if file_index is not None and not self._may_hold(part, file_index):
+                continue
+            rows = np.arange(part.structures.num_rows)
+            if file_index is not None:
+                source = part.structures.column("source").combine_chunks()
+                rows = rows[np.asarray(source.field("file")) + part.first_file == file_index]
+            for row in rows:
+                yield part, int(row)
+            part.release()
+
+    def _may_hold(self, part: Part, file_index: int) -> bool:
+        later = [p.first_file for p in self.parts if p.first_file > part.first_file]
+        return part.first_file <= file_index < min(later, default=len(self.manifest["inputs"]) or 1)
+
+    def iter_structures(self, file_index: int | None = None) -> Iterator[Structure]:
+        """Yield the structures of one input (or all), in the order of the source."""
+        for part, row in self.iter_rows(file_index):
+            yield part.reader.read(part.structures, row)
+
+    def find_structure(self, record_id: str) -> Structure:
+        """Return the structure with this id; raise KeyError when there is none."""
+        for part in self.parts:
+            reader = part.open_table("structures")
+            for number in range(reader.num_record_batches):
+                batch = reader.get_batch(number)
+                row = pc.index(batch.column("record_id"), pa.scalar(record_id, pa.large_string())).as_py()
+                if row >= 0:
+                    return part.reader.read(batch, row)
+        raise KeyError(record_id)

@@ -1,0 +1,123 @@
+"""The JSON files of a dataset: canonical bytes, self-checked, written through a temporary name."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lisdata.errors import DamagedShardError, SchemaError
+from lisdata.schema import SCHEMA_VERSION
+
+INCIDENCE_FORMAT = "lisdata-incidence"
+TOKEN_FORMAT = "lisdata-tokens"
+MANIFEST = "manifest.json"
+
+
+def canonical_json(data: Any) -> bytes:
+    """Return the one way this project writes JSON files: sorted keys, two spaces, a final newline."""
+    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def sealed(body: dict[str, Any]) -> bytes:
+    """Return canonical JSON of `body` with its own digest (`self_sha256`) inside, so that any changed byte shows."""
+    digest = hashlib.sha256(canonical_json(body)).hexdigest()
+    return canonical_json(body | {"self_sha256": digest})
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Return the body of a sealed file; raise DamagedShardError when it is missing or not what was written."""
+    try:
+        data = path.read_bytes()
+        found = orjson.loads(data)
+    except FileNotFoundError:
+        raise DamagedShardError(f"{path}: expected this file, found none") from None
+    except orjson.JSONDecodeError as error:
+        raise DamagedShardError(f"{path}: expected JSON, found {error}") from error
+    if not isinstance(found, dict) or "self_sha256" not in found:
+        raise DamagedShardError(f"{path}: expected a sealed JSON object with self_sha256, found none")
+    body = {name: value for name, value in found.items() if name != "self_sha256"}
+    if sealed(body) != data:
+        raise DamagedShardError(f"{path}: its bytes are not those that were written (self_sha256 does not match)")
+    return body
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write aside, fsync, rename, fsync the folder: the file is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with temporary.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def file_entry(path: Path) -> dict[str, Any]:
+    """Return {"size", "sha256"} of a file, read in blocks."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"size": path.stat().st_size, "sha256": digest}
+
+
+def write_manifest(directory: Path, body: dict[str, Any]) -> None:
+    """Write `manifest.json`, the last file of a dataset; `body` must hold "format" and "files" (name -> entry)."""
+    write_atomically(directory / MANIFEST, sealed(body | {"schema_version": SCHEMA_VERSION}))
+
+
+def read_manifest(directory: Path, expected_format: str | None = None) -> dict[str, Any]:
+    """Return the manifest of a dataset; refuse another format, a newer version, or a path that leaves the folder."""
+    if not directory.is_dir():
+        raise DamagedShardError(f"{directory}: expected a dataset folder, found none")
+    if not (directory / MANIFEST).exists() and (directory / "plan.json").exists():
+        raise DamagedShardError(f"{directory}: the run that writes it has not finished (no {MANIFEST}): run it again")
+    body = read_sealed(directory / MANIFEST)
+    version = body.get("schema_version")
+    if not isinstance(version, int) or version > SCHEMA_VERSION or version < 1:
+        raise SchemaError(f"{directory / MANIFEST}: expected a schema version up to {SCHEMA_VERSION}, found {version}")
+    if expected_format is not None and body.get("format") != expected_format:
+        raise SchemaError(f"{directory / MANIFEST}: expected format {expected_format}, found {body.get('format')}")
+    for name in body["files"]:
+        check_inside(directory, name)
+    return body
+
+
+def check_inside(directory: Path, name: str) -> Path:
+    """Return directory / name; raise SchemaError when the name leaves the folder."""
+    parts = Path(name).parts
+    if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name:
+        raise SchemaError(f"{directory / MANIFEST}: expected names inside the folder, found {name!r}")
+    return directory / name
+
+
+def check_sizes(directory: Path, body: dict[str, Any]) -> None:
+    """Raise DamagedShardError at the first file of the manifest that is missing or has another size."""
+    for name, entry in body["files"].items():
+        path = check_inside(directory, name)
+        found = path.stat().st_size if path.is_file() else None
+        if found is None:
+            raise DamagedShardError(f"{path}: expected {entry['size']} bytes, found no file")
+        if found != entry["size"]:
+            raise DamagedShardError(f"{path}: expected {entry['size']} bytes, found {found}")
+
+
+def check_hashes(directory: Path, body: dict[str, Any]) -> None:
+    """Raise DamagedShardError at the first file whose sha256 is not the manifest's."""
+    check_sizes(directory, body)
+    for name, entry in body["files"].items():
+        found = file_entry(directory / name)["sha256"]
+        if found != entry["sha256"]:
+            raise DamagedShardError(f"{directory / name}: expected sha256 {entry['sha256']}, found {found}")

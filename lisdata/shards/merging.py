@@ -1,0 +1,132 @@
+"""`merge`: datasets made apart become one; parts are taken over byte for byte, contents meet by key."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lisdata.errors import KeyCollisionError, PlanError
+from lisdata.schema import CONTENTS
+from lisdata.shards.dataset import IncidenceDataset, Part
+from lisdata.shards.manifest import INCIDENCE_FORMAT, write_manifest
+from lisdata.shards.writer import PART_TABLES, describe_content, first_difference
+
+
+def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
+    """Write the parts of `sources`, in order, as one dataset at `to` and return its manifest.
+
+    Refuses an input that two datasets share (its facts would be there twice), and raises KeyCollisionError when one key
+    stands for two contents.
+    """
+    target = Path(to)
+    if target.exists() and any(target.iterdir()):
+        raise PlanError(f"{target}: expected a new or empty folder to merge into, found files in it")
+    datasets = [IncidenceDataset(source) for source in sources]
+    _refuse_shared_inputs(datasets)
+    _refuse_collisions([part for dataset in datasets for part in dataset.parts])
+    merged: dict[str, Any] = {
+        "format": INCIDENCE_FORMAT,
+        "origins": [],
+        "inputs": [],
+        "parts": [],
+        "counts": {},
+        "kinds": {},
+        "files": {},
+    }
+    for dataset in datasets:
+        _take_over(dataset, target, merged)
+    write_manifest(target, merged)
+    return merged
+
+
+def _take_over(dataset: IncidenceDataset, target: Path, merged: dict[str, Any]) -> None:
+    first_file, first_origin = len(merged["inputs"]), len(merged["origins"])
+    merged["origins"].extend(dataset.manifest["origins"])
+    for entry in dataset.manifest["inputs"]:
+        merged["inputs"].append(entry | {"origin": entry["origin"] + first_origin})
+    for entry in dataset.manifest["parts"]:
+        name = f"part-{len(merged['parts']):05d}-000"
+        merged["parts"].append(entry | {"name": name, "first_file": entry["first_file"] + first_file})
+        for table in PART_TABLES:
+            old, new = f"{table}/{entry['name']}.arrow", f"{table}/{name}.arrow"
+            _copy(dataset.path / old, target / new)
+            merged["files"][new] = dataset.manifest["files"][old]
+    for name, entry in dataset.manifest["files"].items():
+        if name.startswith("rejects/"):
+            new = f"rejects/{first_origin:03d}-{name.removeprefix('rejects/')}"
+            _copy(dataset.path / name, target / new)
+            merged["files"][new] = entry
+    for total in ("counts", "kinds"):
+        for name, count in dataset.manifest[total].items():
+            merged[total][name] = merged[total].get(name, 0) + count
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    shutil.copyfile(source, temporary)
+    with temporary.open("rb") as stream:
+        os.fsync(stream.fileno())
+    temporary.replace(target)
+
+
+def _refuse_shared_inputs(datasets: list[IncidenceDataset]) -> None:
+    seen: dict[str, str] = {}
+    for dataset in datasets:
+        for info in dataset.inputs:
+            here = f"{info.name} of {dataset.path}"
+            if info.scope in seen:
+                raise PlanError(f"{here} is {seen[info.scope]} again: its facts would be in the merged dataset twice")
+            seen[info.scope] = here
+
+
+def _refuse_collisions(parts: list[Part]) -> None:
+    """Compare each content whose key several parts hold with the first one under that key."""
+    keys = [np.frombuffer(_key_bytes(part), "V16") for part in parts]
+    if not keys:
+        return
+    sizes = np.array([len(k) for k in keys])
+    owner = np.repeat(np.arange(len(parts)), sizes)
+    row = np.concatenate([np.arange(n) for n in sizes])
+    everything = np.concatenate(keys)
+    _, first, inverse = np.unique(everything.view("S16"), return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[inverse] != np.arange(len(everything)))
+    original = first[inverse][again]
+    for a, b in sorted({(int(x), int(y)) for x, y in zip(owner[original], owner[again], strict=True)}):
+        chosen = (owner[original] == a) & (owner[again] == b)
+        _compare(parts[a], row[original[chosen]], parts[b], row[again[chosen]])
+
+
+def _key_bytes(part: Part) -> bytes:
+    keys = part.contents.column("key").combine_chunks()
+    buffer = keys.buffers()[1]
+    return b"" if buffer is None else buffer.to_pybytes()[keys.offset * 16 : (keys.offset + len(keys)) * 16]
+
+
+def _compare(left: Part, left_rows: np.ndarray, right: Part, right_rows: np.ndarray) -> None:
+    tables = [_spelled(left).take(pa.array(left_rows)), _spelled(right).take(pa.array(right_rows))]
+    position = first_difference(*tables)
+    if position is None:
+        return
+    key = right.contents.column("key")[int(right_rows[position])].as_py().hex()
+    names = []
+    for part, rows in ((left, left_rows), (right, right_rows)):
+        labels = part.labels.column("label").to_pylist()
+        where = part.path("contents")
+        names.append(f"{describe_content(part.contents, int(rows[position]), labels)} ({where})")
+    raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
+
+
+def _spelled(part: Part) -> pa.Table:
+    """Return the contents with datatype, language and scope written out, so that two parts can be compared."""
+    labels = part.labels.column("label").combine_chunks()
+    columns = {}
+    for name in CONTENTS.names:
+        column = part.contents.column(name).combine_chunks()
+        columns[name] = labels.take(column) if name in ("datatype", "language", "scope") else column
+    return pa.table(columns)

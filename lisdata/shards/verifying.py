@@ -1,0 +1,134 @@
+"""`verify`: every byte of a dataset against its manifest, every row against the schema's invariants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lisdata.errors import DamagedShardError, LisDataError, SchemaError
+from lisdata.invariants import check_structures
+from lisdata.schema import TABLES, check_schema
+from lisdata.shards.manifest import (
+    INCIDENCE_FORMAT,
+    MANIFEST,
+    TOKEN_FORMAT,
+    check_inside,
+    file_entry,
+    read_manifest,
+    read_sealed,
+)
+
+OnFile = Callable[[str, int], None]
+RUN_FILES = ("run.json", ".lock")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyReport:
+    """What was checked, what is wrong (empty when all is well), and files that are no part of the dataset."""
+
+    num_files: int
+    num_bytes: int
+    problems: tuple[str, ...]
+    strangers: tuple[str, ...]
+
+
+def verify_dataset(path: str | Path, *, on_file: OnFile | None = None) -> VerifyReport:
+    """Check the dataset at `path`: the seal of its JSON files, sha256 of each file, schemas, counts and invariants.
+
+    All problems are collected, each naming its file; only a manifest that cannot be trusted ends the check at once.
+    `on_file(name, bytes)` is called after each file.
+    """
+    directory = Path(path)
+    problems: list[str] = []
+    try:
+        manifest = read_manifest(directory)
+    except LisDataError as error:
+        return VerifyReport(num_files=0, num_bytes=0, problems=(str(error),), strangers=())
+    good = []
+    num_bytes = 0
+    for name, entry in manifest["files"].items():
+        num_bytes += entry["size"]
+        problem = _file_problem(directory, name, entry)
+        if problem is None:
+            good.append(name)
+        else:
+            problems.append(problem)
+        if on_file is not None:
+            on_file(name, entry["size"])
+    if (directory / "run.json").exists():
+        problems.extend(_message(lambda: read_sealed(directory / "run.json")))
+    problems.extend(_content_problems(directory, manifest, set(good)))
+    strangers = _strangers(directory, manifest)
+    return VerifyReport(
+        num_files=len(manifest["files"]), num_bytes=num_bytes, problems=tuple(problems), strangers=strangers
+    )
+
+
+def _file_problem(directory: Path, name: str, entry: dict[str, Any]) -> str | None:
+    path = check_inside(directory, name)
+    if not path.is_file():
+        return f"{path}: expected {entry['size']} bytes, found no file"
+    found = file_entry(path)
+    if found["size"] != entry["size"]:
+        return f"{path}: expected {entry['size']} bytes, found {found['size']}"
+    if found["sha256"] != entry["sha256"]:
+        return f"{path}: expected sha256 {entry['sha256']}, found {found['sha256']}"
+    return None
+
+
+def _content_problems(directory: Path, manifest: dict[str, Any], good: set[str]) -> Iterator[str]:
+    """Check what the rows say, part by part, as far as the files of a part are whole."""
+    if manifest["format"] == TOKEN_FORMAT:
+        from lisdata.token_shards import check_token_part
+
+        for part in manifest["parts"]:
+            if set(part["files"]) <= good:
+                yield from _message(partial(check_token_part, directory, manifest, part))
+        return
+    if manifest["format"] != INCIDENCE_FORMAT:
+        yield f"{directory / MANIFEST}: unknown format {manifest['format']!r}"
+        return
+    for part in manifest["parts"]:
+        names = [f"{table}/{part['name']}.arrow" for table in ("structures", "contents", "labels", "handles")]
+        if set(names) <= good:
+            yield from _message(partial(check_incidence_part, directory, part))
+    for records in (entry["records"] for entry in manifest["inputs"]):
+        if records["seen"] != records["converted"] + records["rejected"]:
+            yield f"{directory / MANIFEST}: records seen are not those converted and rejected: {records}"
+
+
+def check_incidence_part(directory: Path, part: dict[str, Any]) -> None:
+    """Raise SchemaError when a part's tables do not have the schema, the counts or the invariants they should."""
+    tables = {}
+    for table in ("structures", "contents", "labels", "handles"):
+        path = directory / table / f"{part['name']}.arrow"
+        try:
+            tables[table] = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        except pa.ArrowInvalid as error:
+            raise DamagedShardError(f"{path}: {error}") from error
+        check_schema(tables[table].schema, TABLES[table], str(path))
+    for table, counted in (("structures", "structures"), ("contents", "contents"), ("labels", "labels")):
+        found, expected = tables[table].num_rows, part["counts"][counted]
+        if found != expected:
+            raise SchemaError(f"{directory / table / part['name']}.arrow: expected {expected} rows, found {found}")
+    what = str(directory / "structures" / f"{part['name']}.arrow")
+    check_structures(tables["structures"], tables["contents"], tables["labels"], what)
+
+
+def _message(check: Callable[[], object]) -> list[str]:
+    try:
+        check()
+    except LisDataError as error:
+        return [str(error)]
+    return []
+
+
+def _strangers(directory: Path, manifest: dict[str, Any]) -> tuple[str, ...]:
+    known = {*manifest["files"], MANIFEST, *RUN_FILES}
+    found = (p.relative_to(directory).as_posix() for p in sorted(directory.rglob("*")) if p.is_file())
+    return tuple(name for name in found if name not in known)

@@ -1,0 +1,242 @@
+"""Writes the tables of one part of a dataset; numbers of each batch become numbers of the part."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lisdata.contents import Content
+from lisdata.errors import KeyCollisionError
+from lisdata.schema import CONTENTS, HANDLES, LABELS, STRUCTURES, StructureKind
+from lisdata.shards.manifest import INCIDENCE_FORMAT, file_entry, sync_folder, write_manifest
+from lisdata.structure import Structure
+from lisdata.structure_batch import StructureBatch
+
+_SYMBOLS = ("datatype", "language", "scope")
+PART_TABLES = ("structures", "contents", "labels", "handles")
+
+
+class ShardWriter:
+    """Appends batches to part `part` of the dataset at `directory`; nothing is in place until `close`.
+
+    `compression` is "zstd" (the archive form) or None.
+    """
+
+    def __init__(self, directory: Path, part: str, *, compression: str | None = "zstd") -> None:
+        from lisdata.kernels.key_table import KeyTable
+
+        self.part = part
+        self._directory = directory
+        self._options = pa.ipc.IpcWriteOptions(compression=compression)
+        self._keys = KeyTable()
+        self._labels: dict[tuple[Any, ...], int] = {}
+        self._contents: list[pa.RecordBatch] = []
+        self._handles: list[pa.RecordBatch] = []
+        self._counts = dict.fromkeys(("structures", "occurrences", "instances", "incidences", "cells"), 0)
+        self._kinds: dict[str, int] = {}
+        self._structures = self._open("structures", STRUCTURES)
+
+    def append(self, batch: StructureBatch) -> None:
+        """Write the structures of `batch`; raise KeyCollisionError when two contents share a key."""
+        labels = self._number_labels(batch.labels)
+        contents = self._number_contents(batch.contents, labels)
+        first_row = self._counts["structures"]
+        columns = []
+        for column in STRUCTURES:
+            array = batch.structures.column(column.name)
+            if column.name in ("tau", "instance_handle"):
+                array = _map_list(array, contents)
+            elif column.name in ("instance_label", "sigma", "deprel"):
+                array = _map_list(array, labels)
+            columns.append(array)
+        rows = pa.RecordBatch.from_arrays(columns, schema=STRUCTURES)
+        self._structures[1].write_batch(rows)
+        self._note_handles(rows, first_row)
+        self._count(rows)
+
+    def close(self) -> dict[str, Any]:
+        """Put the part's files in place and return its commit record: counts, and size and hash of each file."""
+        self._structures[1].close()
+        self._structures[0].close()
+        self._write_table("contents", CONTENTS, self._contents)
+        self._write_table("labels", LABELS, [self._label_batch()])
+        handles = pa.Table.from_batches(self._handles, HANDLES).combine_chunks()
+        order = pc.sort_indices(
+            handles, sort_keys=[("key", "ascending"), ("row", "ascending"), ("instance", "ascending")]
+        )
+        self._write_table("handles", HANDLES, handles.take(order).to_batches())
+        files = {}
+        for table in PART_TABLES:
+            temporary, final = self._paths(table)
+            _sync_file(temporary)
+            files[f"{table}/{final.name}"] = file_entry(temporary)
+            temporary.replace(final)
+            sync_folder(final.parent)
+        counts = self._counts | {"contents": len(self._keys), "labels": len(self._labels)}
+        return {"name": self.part, "first_file": 0, "counts": counts, "kinds": self._kinds, "files": files}
+
+    def abort(self) -> None:
+        """Close and remove the temporary files."""
+        self._structures[1].close()
+        self._structures[0].close()
+        for table in PART_TABLES:
+            self._paths(table)[0].unlink(missing_ok=True)
+
+    def _paths(self, table: str) -> tuple[Path, Path]:
+        final = self._directory / table / f"{self.part}.arrow"
+        return final.with_name(f".{final.name}.{os.getpid()}.tmp"), final
+
+    def _open(self, table: str, schema: pa.Schema) -> tuple[Any, Any]:
+        temporary, _ = self._paths(table)
+        temporary.parent.mkdir(parents=True, exist_ok=True)
+        sink = pa.OSFile(str(temporary), "wb")
+        return sink, pa.ipc.new_file(sink, schema, options=self._options)
+
+    def _write_table(self, table: str, schema: pa.Schema, batches: list[pa.RecordBatch]) -> None:
+        sink, writer = self._open(table, schema)
+        for batch in batches:
+            writer.write_batch(batch)
+        writer.close()
+        sink.close()
+
+    def _number_labels(self, labels: pa.RecordBatch) -> npt.NDArray[np.uint32]:
+        rows = zip(*(labels.column(name).to_pylist() for name in LABELS.names), strict=True)
+        codes = [self._labels.setdefault(row, len(self._labels)) for row in rows]
+        return np.array(codes, np.uint32)
+
+    def _label_batch(self) -> pa.RecordBatch:
+        columns = list(zip(*self._labels, strict=True)) or [()] * len(LABELS)
+        arrays = [pa.array(list(c), f.type) for c, f in zip(columns, LABELS, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=LABELS)
+
+    def _number_contents(self, contents: pa.RecordBatch, labels: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        columns = [
+            _map_values(contents.column(name), labels) if name in _SYMBOLS else contents.column(name)
+            for name in CONTENTS.names
+        ]
+        numbered = pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
+        rows, is_new = self._keys.find_or_add(contents.column("key"))
+        if is_new.all():
+            self._contents.append(numbered)
+            return rows
+        self._contents.append(numbered.filter(pa.array(is_new)))
+        self._refuse_collisions(numbered.filter(pa.array(~is_new)), rows[~is_new])
+        return rows
+
+    def _refuse_collisions(self, found: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
+        """Compare contents that came again under a known key with what the key stood for."""
+        known = pa.Table.from_batches(self._contents, CONTENTS).take(pa.array(rows))
+        position = first_difference(known, pa.Table.from_batches([found], CONTENTS))
+        if position is not None:
+            labels = [row[1] for row in self._labels]
+            names = [describe_content(table, position, labels) for table in (known, found)]
+            key = found.column("key")[position].as_py().hex()
+            raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
+
+    def _note_handles(self, rows: pa.RecordBatch, first_row: int) -> None:
+        handles = rows.column("instance_handle")
+        if handles.null_count == len(handles):
+            return
+        offsets = np.asarray(handles.offsets)
+        present = np.flatnonzero(np.asarray(handles.values.slice(offsets[0], offsets[-1] - offsets[0]).is_valid()))
+        values = handles.values.slice(offsets[0], offsets[-1] - offsets[0]).take(pa.array(present))
+        row = np.searchsorted(offsets - offsets[0], present, side="right") - 1
+        instance = present - (offsets[row] - offsets[0])
+        keys = pa.Table.from_batches(self._contents, CONTENTS).column("key").take(values).combine_chunks()
+        arrays = [keys, pa.array((row + first_row).astype(np.uint64)), pa.array(instance.astype(np.uint32))]
+        self._handles.append(pa.RecordBatch.from_arrays(arrays, schema=HANDLES))
+
+    def _count(self, rows: pa.RecordBatch) -> None:
+        self._counts["structures"] += rows.num_rows
+        for name, column in (("occurrences", "tau"), ("instances", "instance_label"), ("incidences", "sigma")):
+            total = pc.sum(pc.list_value_length(rows.column(column))).as_py()
+            self._counts[name] += total or 0
+        shapes = rows.column("shape")
+        if shapes.null_count < len(shapes):
+            self._counts["cells"] += sum(int(np.prod(s, dtype=object)) for s in shapes.to_pylist() if s is not None)
+        for pair in pc.value_counts(rows.column("kind")).to_pylist():
+            label = StructureKind(pair["values"]).label
+            self._kinds[label] = self._kinds.get(label, 0) + pair["counts"]
+
+
+def _map_values(array: pa.Array, numbers: npt.NDArray[np.uint32]) -> pa.Array:
+    if array.null_count == len(array):
+        return array
+    return pa.array(numbers).take(array).cast(array.type)
+
+
+def _map_list(array: pa.LargeListArray, numbers: npt.NDArray[np.uint32]) -> pa.LargeListArray:
+    if array.null_count == len(array):
+        return array
+    offsets = np.asarray(array.offsets)
+    values = array.values.slice(offsets[0], offsets[-1] - offsets[0])
+    mask = None if array.null_count == 0 else array.is_null()
+    offsets = pa.array(offsets - offsets[0], pa.int64())
+    return pa.LargeListArray.from_arrays(offsets, _map_values(values, numbers), type=array.type, mask=mask)
+
+
+def first_difference(left: pa.Table, right: pa.Table) -> int | None:
+    """Return the first row in which two tables of contents differ in anything but the key, or None."""
+    differs = np.zeros(left.num_rows, bool)
+    for name in ("kind", "lexical", *_SYMBOLS):
+        a, b = left.column(name), right.column(name)
+        equal = pc.fill_null(pc.equal(a, b), False)
+        both_null = pc.and_(pc.is_null(a), pc.is_null(b))
+        differs |= ~np.asarray(pc.or_(equal, both_null))
+    found = np.flatnonzero(differs)
+    return int(found[0]) if len(found) else None
+
+
+def describe_content(contents: pa.Table | pa.RecordBatch, row: int, labels: list[str]) -> str:
+    """Return a content as people read it in an error."""
+    from lisdata.schema import ContentKind
+
+    kind, lexical = ContentKind(contents.column("kind")[row].as_py()), contents.column("lexical")[row].as_py()
+    symbols = {name: contents.column(name)[row].as_py() for name in _SYMBOLS}
+    shown = "".join(f", {name} {labels[code]!r}" for name, code in symbols.items() if code is not None)
+    return f"{kind.name.lower()} {lexical[:80]!r}{shown}"
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_structures(
+    directory: Path,
+    structures: list[Structure],
+    *,
+    isolated: tuple[Content, ...] = (),
+    compression: str | None = "zstd",
+) -> dict[str, Any]:
+    """Write structures made in memory as a one-part dataset at `directory` (which must not hold one) and return its manifest."""
+    if (directory / "manifest.json").exists():
+        raise ValueError(f"{directory} holds a dataset already")
+    writer = ShardWriter(directory, "part-00000-000", compression=compression)
+    try:
+        writer.append(Structure.to_arrow(structures, isolated))
+    except BaseException:
+        writer.abort()
+        raise
+    part = writer.close()
+    files = part.pop("files")
+    body = {
+        "format": INCIDENCE_FORMAT,
+        "origins": [],
+        "inputs": [],
+        "parts": [part],
+        "counts": part["counts"],
+        "kinds": part["kinds"],
+        "files": files,
+    }
+    write_manifest(directory, body)
+    return body

@@ -1,0 +1,1 @@
+"""Sources: one file a format, knowing nothing of structures."""

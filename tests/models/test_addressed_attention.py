@@ -1,0 +1,73 @@
+"""The chunked attention against the rule it stands for, written out score by score."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from lisdata.models.addressed_attention import AddressedAttention
+from lisdata.models.instances import instance_layout
+from lisdata.models.rotary import rotate, turn
+
+ROWS, HEADS, LENGTH, WIDTH = 3, 2, 37, 8
+
+
+def explicit_attention(
+    query: Tensor, key: Tensor, value: Tensor, local: Tensor, offset: Tensor, last: Tensor, document: Tensor
+) -> Tensor:
+    """One T x T table of scores, each with or without its key's offset."""
+    query, local_key = rotate(query, local), rotate(key, local)
+    time = torch.arange(query.shape[2])
+    is_complete = last[:, None, None, :] < time[:, None]
+    scores = torch.where(
+        is_complete, query @ rotate(local_key, offset).transpose(2, 3), query @ local_key.transpose(2, 3)
+    )
+    is_open = (time[:, None] >= time) & (document[:, :, None] == document[:, None, :])
+    scores = (scores / query.shape[-1] ** 0.5).masked_fill(~is_open[:, None], float("-inf"))
+    return scores.softmax(-1) @ value
+
+
+@pytest.fixture
+def inputs() -> dict[str, Tensor]:
+    torch.manual_seed(0)
+    document = torch.randint(2, (ROWS, LENGTH)).sort(1).values
+    last = instance_layout(torch.randint(-1, 5, (ROWS, LENGTH)), document).last
+    vectors = torch.randn(3, ROWS, HEADS, LENGTH, WIDTH, dtype=torch.float64)
+    angles = torch.randn(2, ROWS, HEADS, LENGTH, WIDTH // 2, dtype=torch.float64)
+    local, offset = turn(angles)
+    query, key, value = vectors
+    return {
+        "query": query, "key": key, "value": value, "local": local, "offset": offset, "last": last, "document": document,
+    }  # fmt: skip
+
+
+def attend(inputs: dict[str, Tensor], chunk_size: int) -> Tensor:
+    attention = AddressedAttention(
+        inputs["local"], inputs["offset"], inputs["last"], inputs["document"], chunk_size=chunk_size
+    )
+    return attention(inputs["query"], inputs["key"], inputs["value"])
+
+
+@pytest.mark.parametrize("chunk_size", [1, 5, 16, LENGTH, 64])
+def test_chunks_and_two_whole_banks_equal_the_explicit_rule(inputs: dict[str, Tensor], chunk_size: int) -> None:
+    expected = explicit_attention(**inputs)
+
+    torch.testing.assert_close(attend(inputs, chunk_size), expected, rtol=0, atol=1e-10)
+
+
+def test_gradients_equal_those_of_the_explicit_rule(inputs: dict[str, Tensor]) -> None:
+    sources = [inputs[name].requires_grad_() for name in ("query", "key", "value", "local", "offset")]
+    weight = torch.randn(ROWS, HEADS, LENGTH, WIDTH, dtype=torch.float64)
+
+    chunked = torch.autograd.grad((attend(inputs, 8) * weight).sum(), sources)
+
+    explicit = torch.autograd.grad((explicit_attention(**inputs) * weight).sum(), sources)
+    torch.testing.assert_close(chunked, explicit, rtol=0, atol=1e-10)
+
+
+def test_padding_attends_to_itself_alone(inputs: dict[str, Tensor]) -> None:
+    inputs["document"] = inputs["document"].clone()
+    inputs["document"][:, 20:] = -1
+
+    attended = attend(inputs, 8)
+
+    torch.testing.assert_close(attended[:, :, 20:], inputs["value"][:, :, 20:])

@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import fsspec
 
 import lisdata
-from lisdata.errors import BadRecordError
 from lisdata.inputs import InputFile, InputSlice, find_inputs
 from lisdata.records import Records
 from lisdata.registry import Source, load_converter, load_source
@@ -23,6 +22,7 @@ from lisdata.shards.writer import ShardWriter
 from lisdata.structure import Structure
 
 OnError = Literal["stop", "skip", "quarantine"]
+Compression = Literal["zstd", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,13 @@ class ConvertConfig:
     options: dict[str, Any] = field(default_factory=dict)
     on_error: OnError = "stop"
     unit_mib: int = 64
-    compression: Literal["zstd", "none"] = "zstd"
+    compression: Compression = "zstd"
 
     def __post_init__(self) -> None:
+        for name, hint in (("on_error", OnError), ("compression", Compression)):
+            found, known = getattr(self, name), get_args(hint)
+            if found not in known:
+                raise ValueError(f"expected {name} to be one of {', '.join(known)}, got {found!r}")
         if self.unit_mib < 1:
             raise ValueError(f"expected units of at least 1 MiB, got {self.unit_mib=}")
 
@@ -60,7 +64,8 @@ def convert(
 ) -> JsonDict:
     """Convert `paths` (files, folders, globs, URLs) into a dataset at `to`; return its manifest's body.
 
-    `settings` are the fields of `ConvertConfig`. A run that was stopped goes on where it was; a finished one returns at once.
+    `settings` are the fields of `ConvertConfig`. A run that was stopped goes on where it was; a finished one returns
+    at once.
     """
     config = ConvertConfig(source=source, **settings)
     files, plan = plan_conversion(config, paths, to)
@@ -78,17 +83,20 @@ def sample(source: str, paths: list[str], to: str | Path, *, num_structures: int
     """Return what `convert` would do, and its first structures; nothing is written."""
     config = ConvertConfig(source=source, **settings)
     files, plan = plan_conversion(config, paths, to)
-    loaded, options, converter, converter_options = _tools(plan)
-    structures: list[Structure] = []
+    return Sample(plan=plan, structures=tuple(islice(_iter_converted(files, plan), num_structures)))
+
+
+def _iter_converted(files: list[InputFile], plan: JsonDict) -> Iterator[Structure]:
+    """Yield structures in memory; bad records are skipped where the plan does not say stop."""
+    source, options, converter, converter_options = _tools(plan)
     for unit in plan["units"]:
+        rejects = RejectWriter(Path(), unit["name"], "stop" if plan["on_error"] == "stop" else "skip")
         for piece in _slices(files, unit):
-            for records in loaded.read(piece, options, _raise):
-                batch = converter.convert(records, converter_options)
-                rows = range(batch.structures.num_rows)
-                structures.extend(Structure.from_arrow(batch, row) for row in islice(rows, num_structures))
-                if len(structures) >= num_structures:
-                    return Sample(plan=plan, structures=tuple(structures[:num_structures]))
-    return Sample(plan=plan, structures=tuple(structures))
+            with rejects.reading(piece):
+                for records in source.read(piece, options, rejects.reject):
+                    batch = converter.convert(records, converter_options)
+                    for row in range(batch.structures.num_rows):
+                        yield Structure.from_arrow(batch, row)
 
 
 # -- plan ------------------------------------------------------------------------------------------------------------
@@ -194,6 +202,7 @@ def convert_unit(files: list[InputFile], directory: Path, plan: JsonDict, unit: 
             with rejects.reading(piece):
                 for records in source.read(piece, options, rejects.reject):
                     parts.append(converter.convert(records, converter_options), _weight(records))
+                    rejects.note_converted(records)
                     converted[piece.file.index] += records.num_records
         entries = parts.close()
     except BaseException:
@@ -223,10 +232,6 @@ def _slices(files: list[InputFile], unit: JsonDict) -> Iterator[InputSlice]:
 
 def _weight(records: Records) -> int:
     return int(records.end[-1]) - int(records.begin[0]) if len(records.begin) else 0
-
-
-def _raise(error: BadRecordError) -> None:
-    raise error
 
 
 class _PartWriter:
@@ -274,10 +279,13 @@ def fold_conversion(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
         for entry in plan["inputs"]
     ]
     totals: dict[str, dict[str, int]] = {"counts": {}, "kinds": {}}
+    parts = []
     for commit in commits:
         for file, records in commit["records"].items():
             _add(inputs[int(file)]["records"], records)
+        files = sorted(map(int, commit["records"]))
         for part in commit["parts"]:
+            parts.append(part | {"inputs": [files[0], files[-1] + 1]})
             _add(totals["counts"], part["counts"])
             _add(totals["kinds"], part["kinds"])
     origin = {
@@ -287,7 +295,6 @@ def fold_conversion(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
         "converter": plan["converter"],
         "converter_options": plan["converter_options"],
     }
-    parts = [part for commit in commits for part in commit["parts"]]
     return {
         "format": INCIDENCE_FORMAT,
         "lisdata": plan["lisdata"],

@@ -12,34 +12,46 @@ import orjson
 
 from lisdata.errors import BadRecordError
 from lisdata.inputs import InputSlice
-from lisdata.shards.manifest import file_entry
+from lisdata.records import Records
+from lisdata.shards.manifest import file_entry, sync_folder
 
 
 class RejectWriter:
     """Takes the bad records of one unit.
 
-    Under "quarantine" `rejects/<unit>.bin` holds their bytes one after another, and `rejects/<unit>.jsonl` for each the
-    place, what was expected and found, and where its bytes lie in the .bin file.
+    Under "quarantine" `rejects/unit-NAME.bin` holds their bytes one after another, and `rejects/unit-NAME.jsonl` for
+    each the place, what was expected and found, and where its bytes lie in the .bin file.
     """
 
     def __init__(self, directory: Path, unit: str, on_error: str) -> None:
         self._folder, self._unit, self._on_error = directory / "rejects", unit, on_error
         self._piece: InputSlice | None = None
+        self._done = 0  # where the last record ends that was converted or rejected
         self._counts: dict[int, int] = {}
         self._streams: dict[str, BinaryIO] = {}
 
     @contextmanager
     def reading(self, piece: InputSlice) -> Iterator[None]:
-        """Say which slice is read; a damaged compressed stream inside it counts as one bad record at its end."""
-        self._piece = piece
+        """Say which slice is read.
+
+        Where a compressed stream is damaged, all that follows the last record counts as one bad record.
+        """
+        self._piece, self._done = piece, piece.begin
         try:
             yield
         except BadRecordError as error:
             if self._on_error == "stop":
                 raise
+            if self._done < error.begin:
+                error.begin, error.data = self._done, None
             self.reject(error)
         finally:
             self._piece = None
+
+    def note_converted(self, records: Records) -> None:
+        """Say that these records of the slice were converted."""
+        if len(records.end):
+            self._done = max(self._done, int(records.end.max()))
 
     def reject(self, error: BadRecordError) -> None:
         """Raise `error` under "stop"; else count its record, and keep it under "quarantine"."""
@@ -47,6 +59,7 @@ class RejectWriter:
             raise error
         if self._piece is None:
             raise ValueError("no slice is being read")
+        self._done = max(self._done, error.end)
         index = self._piece.file.index
         self._counts[index] = self._counts.get(index, 0) + 1
         if self._on_error == "quarantine":
@@ -85,6 +98,8 @@ class RejectWriter:
             final = self._folder / f"unit-{self._unit}.{suffix}"
             self._path(suffix).replace(final)
             entries[f"rejects/{final.name}"] = file_entry(final)
+        if entries:
+            sync_folder(self._folder)
         return self._counts, entries
 
     def abort(self) -> None:

@@ -32,7 +32,7 @@ from lisdata.shards.manifest import (
 )
 
 JsonDict = dict[str, Any]
-PLAN, RUN, COMMITS = "plan.json", "run.json", "commits"
+PLAN, RUN, COMMITS, LOCK = "plan.json", "run.json", "commits", ".lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,10 +173,19 @@ def _read_facts(directory: Path) -> JsonDict:
 
 def _difference(found: JsonDict, wanted: JsonDict) -> str:
     for name in sorted({*found, *wanted}):
-        if found.get(name) != wanted.get(name):
-            old, new = repr(found.get(name)), repr(wanted.get(name))
-            return f"the run in this folder has {name} = {old[:200]}, this one {new[:200]}"
+        old, new = found.get(name), wanted.get(name)
+        if name == "inputs" and old and new:
+            changed = next((pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]), None)
+            if changed is not None:
+                return f"the run in this folder has the input {_named(changed[0])}, this one {_named(changed[1])}"
+            old, new = len(old), len(new)
+        if old != new:
+            return f"the run in this folder has {name} = {repr(old)[:200]}, this one {repr(new)[:200]}"
     return "the run in this folder has another plan"
+
+
+def _named(entry: JsonDict) -> str:
+    return f"{entry.get('name')} ({entry.get('size')} bytes, digest {entry.get('digest')})"
 
 
 def _finish(job: Job) -> JsonDict:
@@ -206,28 +215,42 @@ def _sweep(directory: Path) -> None:
 
 
 def _clear(directory: Path) -> None:
-    """Remove an earlier run; refuse a folder that does not look like one."""
-    names = {p.name for p in directory.iterdir() if p.name != ".lock"}
-    if names and not names & {PLAN, MANIFEST}:
+    """Remove an earlier run; refuse a folder that is not one of lisdata's.
+
+    What says that it is one goes last, so that a run killed here can be started again.
+    """
+    names = {p.name for p in directory.iterdir() if p.name not in (LOCK, RUN) and not p.name.endswith(".tmp")}
+    marks = [name for name in (MANIFEST, PLAN) if _is_own(directory / name)]
+    if names and not marks:
         raise PlanError(f"{directory}: not a dataset of lisdata, so --fresh does not empty it")
-    for name in names:
+    early = marks[:-1]
+    for name in (*early, *sorted(names.difference(marks)), *marks[-1:]):
         path = directory / name
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _is_own(path: Path) -> bool:
+    """Tell whether this is a plan or manifest of lisdata, be it damaged, and not just any file of that name."""
+    return path.is_file() and b'"format": "lisdata-' in path.read_bytes()
 
 
 @contextmanager
 def _only_run(directory: Path) -> Iterator[None]:
     """Hold the folder's lock, so that two runs never write to it at once."""
-    path = directory / ".lock"
-    with path.open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PlanError(f"{directory}: another run is writing here") from None
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+    path = directory / LOCK
+    while True:
+        with path.open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise PlanError(f"{directory}: another run is writing here") from None
+            if not path.exists() or not os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                continue  # the run that held it removed it between our two steps
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
 
 
 def _now() -> str:

@@ -94,7 +94,7 @@ class RoleVocabulary:
 
     @classmethod
     def from_dataset(cls, dataset: IncidenceDataset, *, with_unknown: bool = False) -> RoleVocabulary:
-        """Number the roles of a dataset by first appearance: parts in order, in each its label list, then its grids'."""
+        """Number a dataset's roles by first appearance: parts in order, in each its label list, then its grids'."""
         labels = (label for part in dataset.parts for label in iter_role_labels(part))
         return cls.of_labels(labels, with_unknown=with_unknown)
 
@@ -104,7 +104,9 @@ class RoleVocabulary:
         body = read_sealed(path)
         roles = body.get("roles")
         if body.get("format") != ROLES_FORMAT or not isinstance(roles, list):
-            raise SchemaError(f"{path}: expected format {ROLES_FORMAT!r} with a list of roles, found {body.get('format')!r}")
+            raise SchemaError(
+                f"{path}: expected format {ROLES_FORMAT!r} with a list of roles, found {body.get('format')!r}"
+            )
         if not all(isinstance(label, str) for label in roles):
             raise SchemaError(f"{path}: expected roles that are strings")
         try:

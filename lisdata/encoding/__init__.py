@@ -1,7 +1,7 @@
 """Incidence shards to token shards: tokenizers, views, context packing, and the run that applies them."""
 
 from lisdata.encoding.config import EncodeConfig
-from lisdata.encoding.encode import encode_dataset
+from lisdata.encoding.encoder import encode, encode_dataset
 from lisdata.encoding.tokenizers import Tokenizer, load_tokenizer
 
-__all__ = ["EncodeConfig", "Tokenizer", "encode_dataset", "load_tokenizer"]
+__all__ = ["EncodeConfig", "Tokenizer", "encode", "encode_dataset", "load_tokenizer"]

@@ -15,28 +15,24 @@ _IS_SPACE[list(b" \t\n\v\f\r")] = True
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment:
-    """The word of each piece (a row of the words that were given, -1 where none), and how many pieces overlap several."""
+    """The word of each piece (its row among the words given, -1 where none), and how many pieces overlap several."""
 
     word: Int64
     num_over_several: int
 
 
-def align_pieces(
-    piece_begin: Int64, piece_end: Int64, word_begin: Int64, word_end: Int64, text: UInt8
-) -> Alignment:
+def align_pieces(piece_begin: Int64, piece_end: Int64, word_begin: Int64, word_end: Int64, text: UInt8) -> Alignment:
     """Give each piece the first word whose span overlaps it; leading white space of a piece does not count.
 
-    All offsets are bytes of `text`. Words are ordered by begin; spans may nest or overlap, and an empty span is overlapped
-    by nothing. A piece of white space only, or of no length, belongs to a word when it lies inside its span.
+    All offsets are bytes of `text`. Words are ordered by begin; spans may nest or overlap. An empty span is overlapped
+    by nothing, an empty piece overlaps nothing; one of white space only belongs to a word when it lies inside its span.
     """
     if not len(word_begin) or not len(piece_begin):
         return Alignment(word=np.full(len(piece_begin), -1, np.int64), num_over_several=0)
     begin = _skip_space(piece_begin, piece_end, text)
     # The first word that ends after byte b is the first whose running greatest end does, also when spans nest.
     greatest_end = np.maximum.accumulate(word_end)
-    first_after = np.repeat(
-        np.arange(len(word_end) + 1), np.diff(greatest_end, prepend=0, append=len(text) + 1)
-    )
+    first_after = np.repeat(np.arange(len(word_end) + 1), np.diff(greatest_end, prepend=0, append=len(text) + 1))
     word = first_after[begin]
     begins = np.append(word_begin, len(text) + 1)
     overlaps = (begins[word] < piece_end) & (begin < piece_end)

@@ -25,11 +25,13 @@ UnknownCharacter = Literal["error", "unk"]
 class CharacterTokenizer:
     """One piece a code point, lone surrogates included; piece n is `characters[n]`, in ascending order when collected.
 
-    With `has_unknown` a further id after them stands for every other code point; without it such a one is a LabelError.
+    With `has_unknown` a further id after them stands for every other code point; without it, or when it
+    `refuses_unknown`, such a one is a LabelError.
     """
 
     characters: tuple[int, ...]
     has_unknown: bool = False
+    refuses_unknown: bool = False
     origin: str = field(default="the character vocabulary", compare=False)
     _ids: Ids = field(init=False, repr=False, compare=False)
 
@@ -56,13 +58,13 @@ class CharacterTokenizer:
         return len(self.characters) if self.has_unknown else None
 
     def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:
-        """Return one piece a character; there are no special tokens to add. Raises LabelError at an unknown character."""
+        """Return one piece a character (there are no special tokens to add); LabelError at an unknown character."""
         offsets = offsets_of(np.fromiter(map(len, texts), np.int64, len(texts)))
         codes = code_points("".join(texts))
         ids = self._ids[codes]
         absent = np.flatnonzero(ids == _ABSENT)
         if len(absent):
-            if self.unk_id is None:
+            if self.unk_id is None or self.refuses_unknown:
                 raise self._unknown(texts, offsets, int(absent[0]), int(codes[absent[0]]))
             ids[absent] = self.unk_id
         begin = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets))
@@ -96,9 +98,11 @@ class CharacterTokenizer:
         """Undo `to_json` on the body of the sealed file at `path`."""
         characters = body.get("characters")
         if not isinstance(characters, list) or not all(isinstance(c, int) for c in characters):
-            raise SchemaError(f"{path}: expected a list of code points in 'characters', found {type(characters).__name__}")
+            raise SchemaError(
+                f"{path}: expected a list of code points in 'characters', found {type(characters).__name__}"
+            )
         try:
-            return cls(tuple(characters), bool(body.get("has_unknown", False)), str(path))
+            return cls(tuple(characters), bool(body.get("has_unknown", False)), origin=str(path))
         except ValueError as error:
             raise SchemaError(f"{path}: {error}") from error
 

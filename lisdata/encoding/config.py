@@ -3,45 +3,75 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from lisdata.encoding.characters import UnknownCharacter
 from lisdata.encoding.tokenizers import CHARACTERS
+from lisdata.schema import TOKEN_COLUMNS
 from lisdata.vocabulary import UnknownRole
 
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
-def option(default: Any, text: str) -> Any:
-    """Return a dataclass field with a default and a help text."""
-    return field(default=default, metadata={"help": text})
+def _help(text: str) -> dict[str, str]:
+    return {"help": text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeConfig:
     """How structures become rows of tokens."""
 
-    tokenizer: str = option(CHARACTERS, "chars, or a local file: a tokenizers JSON (also .gz), or a characters.json")
-    vocabulary: str | None = option(None, "characters.json that freezes the characters (with --tokenizer chars)")
-    unknown_character: UnknownCharacter = option("error", "what a character outside the vocabulary is: error, or unk")
-    special_tokens: bool = option(False, "add the tokenizer's own special tokens around each sequence")
-    view: Literal["auto", "sequence", "endpoints"] = option(
-        "auto", "sequence: running text once; endpoints: each incidence once; auto: sequence for text, else endpoints"
+    tokenizer: str = field(
+        default=CHARACTERS, metadata=_help("chars, or a local file: a tokenizers JSON (also .gz), or a characters.json")
     )
-    separator: str = option("", "text put before each endpoint's surface, tokenised with it")
-    target: Literal["all", "sequence", "endpoints"] = option("all", "which view's pieces are scored (target 1)")
-    surface: Literal["lexical", "label"] = option("lexical", "how endpoints spell a content: as written, or by its label")
-    label_predicate: str = option(RDFS_LABEL, "the predicate (or table#column role) whose objects are labels")
-    label_language: tuple[str, ...] = option(
-        ("en", ""), "languages of labels in order of preference; en also takes en-GB, an empty one takes labels without"
+    vocabulary: str | None = field(
+        default=None, metadata=_help("characters.json that freezes the characters (with --tokenizer chars)")
     )
-    label_table: str | None = option(None, "TSV or CSV file of key and label, used instead of the predicate")
-    labels: str | None = option(None, "roles.json that freezes the numbers of roles")
-    unknown_role: UnknownRole = option("error", "what a role outside --labels is: error, unk, or append")
-    context: int | None = option(None, "fill rows of at most this many tokens with several structures")
-    max_length: int | None = option(None, "longest row in tokens; a longer one is an error")
-    grid_max_cells: int | None = option(None, "most cells of a grid that are written")
-    grid_overflow: Literal["error", "truncate"] = option("error", "what a grid of more cells is: error, or truncate")
+    unknown_character: UnknownCharacter = field(
+        default="error", metadata=_help("what a character outside the vocabulary is: error, or unk")
+    )
+    special_tokens: bool = field(
+        default=False, metadata=_help("add the tokenizer's own special tokens around each sequence")
+    )
+    view: Literal["auto", "sequence", "endpoints"] = field(
+        default="auto",
+        metadata=_help(
+            "sequence: running text once; endpoints: each incidence once; auto: sequence for text, else endpoints"
+        ),
+    )
+    separator: str = field(default="", metadata=_help("text put before each endpoint's surface, tokenised with it"))
+    target: Literal["all", "sequence", "endpoints"] = field(
+        default="all", metadata=_help("which view's pieces are scored (target 1)")
+    )
+    surface: Literal["lexical", "label"] = field(
+        default="lexical", metadata=_help("how endpoints spell a content: as written, or by its label")
+    )
+    label_predicate: str = field(
+        default=RDFS_LABEL, metadata=_help("the predicate (or table#column role) whose objects are labels")
+    )
+    label_language: tuple[str, ...] = field(
+        default=("en", ""),
+        metadata=_help(
+            "languages of labels in order of preference; en also takes en-GB, an empty one takes labels without"
+        ),
+    )
+    label_table: str | None = field(
+        default=None, metadata=_help("TSV or CSV file of key and label, used instead of the predicate")
+    )
+    labels: str | None = field(default=None, metadata=_help("roles.json that freezes the numbers of roles"))
+    unknown_role: UnknownRole = field(
+        default="error", metadata=_help("what a role outside --labels is: error, unk, or append")
+    )
+    context: int | None = field(
+        default=None, metadata=_help("fill rows of at most this many tokens with several structures")
+    )
+    max_length: int | None = field(default=None, metadata=_help("longest row in tokens; a longer one is an error"))
+    columns: tuple[str, ...] = field(default=TOKEN_COLUMNS, metadata=_help("the columns to write (input_ids always)"))
+    record_ids: bool = field(default=True, metadata=_help("store the record id of each row"))
+    grid_max_cells: int | None = field(default=None, metadata=_help("most cells of a grid that are written"))
+    grid_overflow: Literal["error", "truncate"] = field(
+        default="error", metadata=_help("what a grid of more cells is: error, or truncate")
+    )
 
     def __post_init__(self) -> None:
         for name in ("context", "max_length", "grid_max_cells"):
@@ -52,5 +82,10 @@ class EncodeConfig:
             raise ValueError(f"rows of {self.context=} tokens exceed {self.max_length=}")
         if self.vocabulary is not None and self.tokenizer != CHARACTERS:
             raise ValueError(f"a vocabulary goes with the tokenizer {CHARACTERS!r}, got {self.tokenizer!r}")
+        unknown = sorted(set(self.columns) - set(TOKEN_COLUMNS))
+        if unknown or "input_ids" not in self.columns:
+            raise ValueError(
+                f"expected input_ids and others of {', '.join(TOKEN_COLUMNS)}, got {', '.join(self.columns)}"
+            )
         if not self.label_language:
             raise ValueError("expected at least one label language ('' for labels without one)")

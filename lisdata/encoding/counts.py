@@ -10,14 +10,16 @@ class EncodeCounts:
     """Counts of one part, summed in the manifest.
 
     structures, rows, tokens: what was read and written; empty_structures gave no token.
-    endpoints: those that were spelled; endpoints_without_pieces have an empty surface, cells_left_out were cut from grids.
+    endpoints: those that were spelled; endpoints_without_pieces have an empty surface; cells_left_out were cut from
+    grids.
     isolated_occurrences and empty_instances take part in nothing, so no view shows them.
+    documents_not_utf8: their bytes that do not fit are read as lone surrogates, one a byte.
     incidences_left_out: those of a sequence that are not its words' (arcs, fields), which do not repeat its text.
     words, words_without_piece: occurrences that spell the running text, and those that no piece begins; tags_lost are
     the hexatags of the latter. pieces_over_several_words went to the first of them; pieces_without_word belong to none.
     contents_by_label, contents_by_local_name, contents_without_label: what `--surface label` found, distinct in a part.
     characters_replaced: unknown ones that became UNK, or lone surrogates that a tokenizer cannot take.
-    unknown_roles: endpoints or pieces whose role became UNK. structures_cut were longer than the context.
+    unknown_roles: pieces whose role became UNK. structures_cut were longer than the context.
     """
 
     structures: int = 0
@@ -29,6 +31,7 @@ class EncodeCounts:
     cells_left_out: int = 0
     isolated_occurrences: int = 0
     empty_instances: int = 0
+    documents_not_utf8: int = 0
     incidences_left_out: int = 0
     words: int = 0
     words_without_piece: int = 0

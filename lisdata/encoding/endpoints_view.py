@@ -18,10 +18,14 @@ def endpoint_rows(
     """Return a row for each structure: its incidences by instance number, in each in the order of `incidence`.
 
     Positions count the pieces of one (instance, role), so that (role, instance, position) is unique in a row.
-    `occurrence` is 1 + the number in the structure, `ids` the column `content` by content number.
+    `occurrence` is the number in the structure, `ids` gives column `content` by content number.
     """
     order = _by_instance(rows.incidence_instance)
-    row, occurrence, instance = rows.incidence_row[order], rows.incidence_occurrence[order], rows.incidence_instance[order]
+    row, occurrence, instance = (
+        rows.incidence_row[order],
+        rows.incidence_occurrence[order],
+        rows.incidence_instance[order],
+    )
     content, code = rows.tau[occurrence], rows.sigma[order]
     role = roles.number[code]
     begins = spelled.offsets[content]
@@ -35,7 +39,7 @@ def endpoint_rows(
         "role": role[endpoint],
         "instance": (instance - rows.instance_offsets[row])[endpoint],
         "position": np.arange(len(endpoint)) + (starts - piece_offsets[:-1])[endpoint],
-        "occurrence": (occurrence - rows.occurrence_offsets[row] + 1)[endpoint],
+        "occurrence": (occurrence - rows.occurrence_offsets[row])[endpoint],
         "content": ids[content][endpoint],
     }
     _count(rows, lengths, counts)

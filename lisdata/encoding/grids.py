@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from lisdata.encoding.config import EncodeConfig
 from lisdata.encoding.counts import EncodeCounts
 from lisdata.encoding.endpoints_view import token_rows
 from lisdata.encoding.part_tables import NO_CONTENT, RoleTable
@@ -17,47 +21,54 @@ from lisdata.errors import LisDataError
 from lisdata.tensors import plain_dtype
 
 
-class GridEncoder:
-    """Makes the implied endpoints of grids: cells in row-major order, spelled by their values, all in one role.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridTexts:
+    """The distinct texts of a grid's cells, which of them each cell has (row-major), and how many cells were cut."""
 
-    A cell's pieces have the positions cell * stride + 0, 1, ..., where the stride is the longest cell's number of pieces
-    in that grid: positions of neighbours along an axis always differ by the same, and are the cell number itself where
-    each cell is one piece. Cells have no content of their own (column `content` is 0).
+    texts: list[str]
+    which: Int64
+    num_left_out: int
+
+
+def grid_texts(rows: StructureRows, row: int, config: EncodeConfig) -> GridTexts:
+    """Return the cells of a grid as text; raises LisDataError at one of more cells than `config` allows."""
+    dtype, shape, data = rows.tensor(row)
+    values = np.frombuffer(data, plain_dtype(dtype))
+    limit = len(values) if config.grid_max_cells is None else config.grid_max_cells
+    if len(values) > limit and config.grid_overflow == "error":
+        raise LisDataError(
+            f"{rows.record_ids[row]}: expected at most {limit} cells, found {len(values)} (shape {shape}): "
+            "raise grid_max_cells, or let grid_overflow truncate"
+        )
+    distinct, which = _distinct(values[:limit])
+    texts = [config.separator + text for text in cell_texts(distinct)]
+    return GridTexts(texts=texts, which=which, num_left_out=max(0, len(values) - limit))
+
+
+class GridEncoder:
+    """Makes the endpoints of grids: cells in row-major order, spelled by their values, all in one role.
+
+    A cell's pieces have the positions cell * stride + 0, 1, ..., where the stride is the longest cell's number of
+    pieces in that grid: positions of neighbours along an axis always differ by the same, and are the cell number itself
+    where each cell is one piece. `occurrence` is the cell; cells have no content of their own (column `content` is 0).
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, separator: str, max_cells: int | None, truncates: bool) -> None:
-        self._tokenizer = tokenizer
-        self._separator = separator
-        self._max_cells = max_cells
-        self._truncates = truncates
+    def __init__(self, tokenizer: Tokenizer, config: EncodeConfig) -> None:
+        self._tokenizer, self._config = tokenizer, config
 
     def rows(self, rows: StructureRows, roles: RoleTable, counts: EncodeCounts, *, target: int) -> TokenRows:
-        """Return a row for each grid; raises LisDataError at one of more cells than are allowed."""
+        """Return a row for each grid (one at least)."""
         grids = [self._grid(rows, row, roles, counts) for row in range(rows.num_rows)]
         columns = {name: np.concatenate([grid[name] for grid in grids]) for name in grids[0]}
         lengths = np.array([len(grid["input_ids"]) for grid in grids], np.int64)
         return token_rows(rows, columns, lengths, target)
 
-    def texts(self, rows: StructureRows, row: int, counts: EncodeCounts) -> tuple[list[str], Int64]:
-        """Return the distinct texts of a grid's cells, and which of them each cell has."""
-        dtype, shape, data = rows.tensor(row)
-        values = np.frombuffer(data, plain_dtype(dtype))
-        if self._max_cells is not None and len(values) > self._max_cells:
-            if not self._truncates:
-                raise LisDataError(
-                    f"{rows.record_ids[row]}: expected at most {self._max_cells} cells, found {len(values)} "
-                    f"(shape {shape}); allow more, or truncate"
-                )
-            counts.cells_left_out += len(values) - self._max_cells
-            values = values[: self._max_cells]
-        distinct, which = _distinct(values)
-        return [self._separator + text for text in cell_texts(distinct)], which
-
     def _grid(self, rows: StructureRows, row: int, roles: RoleTable, counts: EncodeCounts) -> Columns:
-        texts, which = self.texts(rows, row, counts)
-        pieces = self._tokenizer.encode_batch(texts)
+        cells = grid_texts(rows, row, self._config)
+        pieces = self._tokenizer.encode_batch(cells.texts)
+        lengths = np.diff(pieces.offsets)[cells.which]
+        counts.cells_left_out += cells.num_left_out
         counts.characters_replaced += pieces.num_replaced
-        lengths = np.diff(pieces.offsets)[which]
         counts.endpoints += int(np.count_nonzero(lengths))
         counts.endpoints_without_pieces += int(np.count_nonzero(lengths == 0))
         offsets = offsets_of(lengths)
@@ -65,16 +76,16 @@ class GridEncoder:
         stride = max(1, int(lengths.max(initial=0)))
         label = rows.instance_label[rows.instance_offsets[row]]
         return {
-            "input_ids": pieces.ids[ragged_index(pieces.offsets[which], lengths)],
+            "input_ids": pieces.ids[ragged_index(pieces.offsets[cells.which], lengths)],
             "role": np.full(len(cell), roles.cell_number[label], np.int64),
             "instance": np.zeros(len(cell), np.int64),
             "position": cell * stride + np.arange(len(cell)) - offsets[cell],
-            "occurrence": cell + 1,
+            "occurrence": cell,
             "content": np.full(len(cell), NO_CONTENT, np.int64),
         }
 
 
-def _distinct(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], Int64]:
+def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64]:
     """Return values that differ in their bytes (0.0 and -0.0 do), and for each value which of them it is."""
     if values.dtype.itemsize not in (1, 2, 4, 8):
         return values, np.arange(len(values))

@@ -1,9 +1,10 @@
-"""Labels of contents, joined by key in bounded memory: candidates of each part, sorted, then merged a key byte at a time."""
+"""Labels joined to contents by key in bounded memory: candidates of each part, sorted, then merged by first byte."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -20,7 +21,7 @@ from lisdata.encoding.structure_rows import StructureRows, iter_slices
 from lisdata.encoding.surfaces import CHUNK, decode_surface
 from lisdata.errors import SchemaError
 from lisdata.inputs import find_inputs
-from lisdata.kernels.arrays import UInt8, fixed_binary, fixed_rows
+from lisdata.kernels.arrays import UInt8, fixed_rows
 from lisdata.schema import KEY_TYPE, ContentKind, LabelKind
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.vocabulary import role_codes
@@ -34,6 +35,7 @@ _NOT_LABELS = (
     ContentKind.SOMEVALUE,
     ContentKind.NOVALUE,
 )
+_COMPRESSED = re.compile(r"\.(gz|bz2|zst)$")
 ANY_LANGUAGE = "*"
 
 
@@ -59,10 +61,8 @@ class LabelTable:
         return found
 
 
-def join_dataset_labels(
-    dataset: IncidenceDataset, predicate: str, languages: Sequence[str], folder: Path
-) -> LabelTable:
-    """Return the labels that facts `predicate`(subject, label) of a dataset give; files are made in `folder`.
+def join_dataset_labels(dataset: IncidenceDataset, predicate: str, languages: Sequence[str], folder: Path) -> Path:
+    """Write the labels that facts `predicate`(subject, label) of a dataset give to a file in `folder`; return its path.
 
     Of several labels of one subject the one whose language comes first in `languages` counts, then the first one.
     """
@@ -70,17 +70,19 @@ def join_dataset_labels(
     return _join(tables, folder)
 
 
-def join_file_labels(path: str, folder: Path) -> LabelTable:
-    """Return the labels of a table file with two columns, key (the exact name of an entity) and label.
+def join_file_labels(path: str, folder: Path) -> Path:
+    """Write the labels of a table of two columns, key (the exact name of an entity) and label; return the file's path.
 
-    The first row of a key counts. A `.csv` file has quotes; any other is cut at tabs only. A first row `key, label` is a heading.
+    The first row of a key counts. A `.csv` file has quotes; any other is cut at tabs only. A first row `key, label` is
+    a heading.
     """
-    rows = iter(_iter_table(path))
-    return _join(iter(lambda: _candidates_of_rows(list(islice(rows, CHUNK))), None), folder)
+    rows = _iter_table(path)
+    chunks = iter(lambda: list(islice(rows, CHUNK)), [])
+    return _join(map(_candidates_of_rows, chunks), folder)
 
 
 def language_rank(language: str | None, preferences: Sequence[str]) -> int | None:
-    """Return how far down a language stands in the preferences (the exact one before its regions), None when it does not."""
+    """Return how far down the preferences a language stands (exact ones before its regions), None when it does not."""
     for rank, wanted in enumerate(preferences):
         if wanted == ANY_LANGUAGE:
             return 2 * rank
@@ -142,21 +144,29 @@ def _ranks(part: Part, languages: Sequence[str]) -> Int64:
 
 def _iter_table(path: str) -> Iterator[tuple[str, str]]:
     file = find_inputs([path], suffixes=("",))[0]
-    with io.TextIOWrapper(file.open(), encoding="utf-8", newline="") as stream:
-        is_csv = file.name.lower().removesuffix(".gz").removesuffix(".bz2").removesuffix(".zst").endswith(".csv")
-        lines: Iterable[list[str]] = (
-            csv.reader(stream, strict=True) if is_csv else (line.rstrip("\r\n").split("\t") for line in stream)
-        )
-        for number, cells in enumerate(lines, 1):
-            if len(cells) != 2:
-                raise SchemaError(f"{file.name}:{number}: expected two cells, key and label, found {len(cells)}")
-            if number > 1 or cells != ["key", "label"]:
-                yield cells[0], cells[1]
+    number = 0
+    with io.TextIOWrapper(file.open(), encoding="utf-8-sig", newline="") as stream:
+        try:
+            for number, cells in enumerate(_iter_cells(stream, file.name), 1):
+                if len(cells) != 2:
+                    raise SchemaError(
+                        f"{file.name}: row {number}: expected two cells, key and label, found {len(cells)}"
+                    )
+                if number > 1 or cells != ["key", "label"]:
+                    yield cells[0], cells[1]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise SchemaError(f"{file.name}: row {number + 1}: expected UTF-8 text in cells, found {error}") from error
 
 
-def _candidates_of_rows(rows: list[tuple[str, str]]) -> pa.Table | None:
-    if not rows:
-        return None
+def _iter_cells(stream: io.TextIOWrapper, name: str) -> Iterator[list[str]]:
+    if _COMPRESSED.sub("", name.lower()).endswith(".csv"):
+        yield from csv.reader(stream, strict=True)
+        return
+    for line in stream:
+        yield line.rstrip("\r\n").split("\t")
+
+
+def _candidates_of_rows(rows: list[tuple[str, str]]) -> pa.Table:
     keys = pa.array([entity(name).key for name, _ in rows], KEY_TYPE)
     labels = pa.array([encode_text(label) for _, label in rows], pa.large_binary())
     return _best(pa.Table.from_arrays([keys, pa.array(np.zeros(len(rows), np.int32)), labels], schema=_FORM))
@@ -200,15 +210,15 @@ class _SortedFile:
         return self.table.slice(self.bounds[byte], self.bounds[byte + 1] - self.bounds[byte])
 
 
-def _join(tables: Iterable[pa.Table], folder: Path) -> LabelTable:
-    """Write each table of candidates to a file, and from these one file with a batch for each first byte of the keys."""
+def _join(tables: Iterable[pa.Table], folder: Path) -> Path:
+    """Write each table of candidates to a file, and from these one file with a batch for each first byte of a key."""
     files = [_SortedFile.write(t, folder / f"candidates-{n:05d}.arrow") for n, t in enumerate(tables) if t.num_rows]
     path = folder / "labels.arrow"
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, _FORM) as writer:
         for byte in range(256):
             rows = _best(pa.concat_tables([_FORM.empty_table(), *(f.of_byte(byte) for f in files)]))
             writer.write_batch(rows.combine_chunks().to_batches()[0] if rows.num_rows else _empty_batch())
-    return LabelTable(path)
+    return path
 
 
 def _empty_batch() -> pa.RecordBatch:

@@ -15,6 +15,7 @@ from lisdata.schema import LabelKind
 from lisdata.shards import Part
 from lisdata.vocabulary import RoleVocabulary, UnknownRole, cell_role, grid_labels
 
+NONE = -1  # no occurrence, no instance
 NO_CONTENT = 0
 TOKEN_SIDE = "token"
 
@@ -34,7 +35,7 @@ class RoleTable:
 
     @classmethod
     def of_part(cls, part: Part, vocabulary: RoleVocabulary, unknown: UnknownRole) -> RoleTable:
-        """Number the roles of a part; raises LabelError at one that the vocabulary does not have, unless `unknown` is "unk"."""
+        """Number the roles of a part; an unknown one is a LabelError unless `unknown` is "unk"."""
         columns = (part.labels.column(name).to_pylist() for name in ("kind", "label", "relation", "side"))
         rows = list(zip(*columns, strict=True))
         number, cell_number = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
@@ -59,7 +60,7 @@ def content_ids(part: Part) -> Int64:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpelledContents:
-    """The pieces of a part's contents: content c has `ids[offsets[c] : offsets[c + 1]]`, none where it was not asked for."""
+    """The pieces of a part's contents: c has `ids[offsets[c] : offsets[c + 1]]`, none where it was not asked for."""
 
     offsets: Int64
     ids: npt.NDArray[np.integer]

@@ -16,8 +16,8 @@ Ids = npt.NDArray[np.int32]
 class Pieces:
     """The pieces of N strings: string n has `ids[offsets[n] : offsets[n + 1]]`.
 
-    `begin` and `end` are offsets in characters of the piece's own string; they are equal where a piece spells nothing of it
-    (a special token, a space that the tokenizer trims). `num_replaced` characters were ones that the tokenizer cannot take.
+    `begin` and `end` are offsets in characters of the piece's own string, equal where it spells nothing of it (special
+    tokens, spaces that the tokenizer trims). `num_replaced` characters are ones that the tokenizer cannot take.
     """
 
     offsets: Int64
@@ -35,7 +35,7 @@ def offsets_of(lengths: npt.NDArray[np.integer]) -> Int64:
 
 
 def ragged_index(begins: Int64, lengths: Int64) -> Int64:
-    """Return begins[0], begins[0] + 1, ... (lengths[0] of them), begins[1], ...: the flat index of rows to be gathered."""
+    """Return begins[0], begins[0] + 1, ... (lengths[0] of them), begins[1], ...: the flat index that gathers rows."""
     offsets = offsets_of(lengths)
     return np.repeat(begins - offsets[:-1], lengths) + np.arange(offsets[-1])
 

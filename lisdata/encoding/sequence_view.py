@@ -5,33 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from lisdata.encoding.alignment import align_pieces
 from lisdata.encoding.counts import EncodeCounts
-from lisdata.encoding.part_tables import NO_CONTENT, RoleTable
-from lisdata.encoding.pieces import Bools, Int64, Pieces, first_of_each, offsets_of, row_numbers, running_starts
+from lisdata.encoding.endpoints_view import count_hidden, token_rows
+from lisdata.encoding.part_tables import NO_CONTENT, NONE, RoleTable
+from lisdata.encoding.pieces import Bools, Int64, first_of_each, row_numbers, running_starts
+from lisdata.encoding.running_text import RunningText
 from lisdata.encoding.structure_rows import StructureRows
 from lisdata.encoding.token_rows import Columns, TokenRows
 from lisdata.encoding.tokenizers import Tokenizer
-from lisdata.encoding.endpoints_view import count_hidden, token_rows
-from lisdata.errors import LisDataError
-from lisdata.kernels.arrays import UInt8
 from lisdata.schema import UNTAGGED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningText:
-    """The documents of N structures: as strings, and as bytes one after the other, cut at `offsets`.
-
-    `begin` and `end` say, in those bytes, where each occurrence is spelled, -1 where it is not.
-    """
-
-    texts: list[str]
-    data: UInt8
-    offsets: Int64
-    begin: Int64
-    end: Int64
 
 
 def sequence_rows(
@@ -43,38 +27,140 @@ def sequence_rows(
     counts: EncodeCounts,
     *,
     target: int,
-    special_tokens: bool = False,
+    special_tokens: bool,
 ) -> TokenRows:
-    """Return a row for each structure: the pieces of its document, in order.
+    """Return a row for each structure: the pieces of its text, in order.
 
-    The words are the occurrences that have a span and take part in the structure's token role (a role relation#token,
-    else the role that most spelled occurrences have). A piece has `occurrence` 1 + the number of the first word that it
-    overlaps and that word's instance and content; one that overlaps none (white space between words) has occurrence and
-    content 0 and the instance of the word before it (of the first word at the begin). Positions count the pieces of one
-    (instance, role). A word's hexatags stand on its first piece.
+    The words are the occurrences that have a span and take part in the structure's token role (relation#token, else
+    the role that most spelled occurrences have). A piece shows the first word that it overlaps: `occurrence` is that
+    word's number in the structure, `content` comes from `ids`, and the word's hexatags stand on its first piece.
+    A piece that overlaps none (white space between words) has occurrence -1, content 0 and the instance of the word
+    before it, or of the row's first word; where there is no word, instance 0, or -1 in a structure without instances.
+    Positions count the pieces of one (instance, role).
     """
     pieces = tokenizer.encode_batch(text.texts, special_tokens=special_tokens)
-    begin, end = _byte_places(pieces, text)
-    words = _find_words(rows, text, roles)
+    begin, end = text.byte_places(pieces)
+    words = find_words(rows, text, roles)
     aligned = align_pieces(begin, end, text.begin[words.occurrence], text.end[words.occurrence], text.data)
-    piece_row = row_numbers(pieces.offsets)
-    is_word = aligned.word >= 0
-    word = np.maximum(aligned.word, 0)
-    instance = _instances(rows, words, aligned.word, piece_row)
-    role = np.where(words.role >= 0, roles.number[np.maximum(words.role, 0)], 0)[piece_row]
-    occurrence = _gather(words.occurrence, word, is_word)
+    row = row_numbers(pieces.offsets)
+    spelling = np.flatnonzero(aligned.word >= 0)  # the pieces that spell a word
+    word = aligned.word[spelling]
+    instance = _instances(words.instance[word], spelling, pieces.offsets)
+    instance[np.diff(rows.instance_offsets)[row] == 0] = NONE
+    code = words.role_code
     columns: Columns = {
         "input_ids": pieces.ids,
-        "role": role,
-        "instance": instance - np.minimum(rows.instance_offsets[piece_row], instance),
-        "position": _positions(instance, piece_row),
-        "occurrence": np.where(is_word, occurrence - rows.occurrence_offsets[piece_row] + 1, 0),
-        "content": np.where(is_word, ids[rows.tau[occurrence]] if len(rows.tau) else NO_CONTENT, NO_CONTENT),
+        "role": np.where(code >= 0, np.append(roles.number, 0)[code], 0)[row],
+        "instance": instance,
+        "position": _positions(row, instance),
+        "occurrence": np.full(len(row), NONE, np.int64),
+        "content": np.full(len(row), NO_CONTENT, np.int64),
     }
-    first = first_of_each(aligned.word[is_word], len(words.occurrence))
-    first = np.where(first >= 0, np.append(np.flatnonzero(is_word), 0)[first], -1)
-    columns |= _tags(rows, words.occurrence, first, len(pieces.ids))
-    _count(rows, words, first, is_word, counts)
+    occurrence = words.occurrence[word]
+    columns["occurrence"][spelling] = occurrence - rows.occurrence_offsets[row[spelling]]
+    columns["content"][spelling] = ids[rows.tau[occurrence]]
+    first = first_of_each(word, len(words.occurrence))
+    is_begun = first >= 0
+    for name, tags in (("terminal", rows.terminal), ("nonterminal", rows.nonterminal)):
+        columns[name] = np.full(len(row), UNTAGGED, np.int8)
+        columns[name][spelling[first[is_begun]]] = tags[words.occurrence[is_begun]]
+    _count(rows, words, is_begun, counts)
+    counts.documents_not_utf8 += sum(text.is_escaped)
+    counts.pieces_without_word += len(row) - len(spelling)
     counts.pieces_over_several_words += aligned.num_over_several
     counts.characters_replaced += pieces.num_replaced
     return token_rows(rows, columns, np.diff(pieces.offsets), target)
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The words of N rows in text order: global occurrence, number of the instance in the row.
+
+    `role_code` is the label code of each row's token role, -1 where it has none.
+    """
+
+    occurrence: Int64
+    instance: Int64
+    role_code: Int64
+
+
+def find_words(rows: StructureRows, text: RunningText, roles: RoleTable) -> Words:
+    """Return the occurrences that spell the running text, each with the first instance it has in the token role."""
+    spelled = np.flatnonzero(text.begin[rows.incidence_occurrence] >= 0)
+    row, code = rows.incidence_row[spelled], rows.sigma[spelled]
+    role_code = _token_roles(rows, row, code, roles)
+    taken = spelled[code == role_code[row]]
+    occurrence, first = np.unique(rows.incidence_occurrence[taken], return_index=True)
+    taken = taken[first]
+    instance = rows.incidence_instance[taken] - rows.instance_offsets[rows.incidence_row[taken]]
+    begin = text.begin[occurrence]
+    if np.any(begin[1:] < begin[:-1]):
+        order = np.argsort(begin, kind="stable")
+        occurrence, instance = occurrence[order], instance[order]
+    return Words(occurrence=occurrence, instance=instance, role_code=role_code)
+
+
+def _token_roles(rows: StructureRows, row: Int64, code: Int64, roles: RoleTable) -> Int64:
+    """Return each row's token role from the incidences of spelled occurrences (their rows and role codes).
+
+    A row without any has the token role of its first instance's label.
+    """
+    found = np.full(rows.num_rows, -1, np.int64)
+    has_instance = np.flatnonzero(np.diff(rows.instance_offsets) > 0)
+    found[has_instance] = roles.token_code[rows.instance_label[rows.instance_offsets[has_instance]]]
+    if not len(code):
+        return found
+    if code.min() == code.max():
+        found[row] = code[0]
+        return found
+    num_codes = len(roles.number)
+    pairs, first, count = np.unique(row * num_codes + code, return_index=True, return_counts=True)
+    pair_row, pair_code = pairs // num_codes, pairs % num_codes
+    order = np.lexsort((first, -count, ~roles.is_token[pair_code], pair_row))
+    ordered = pair_row[order]
+    best = order[np.concatenate(([True], ordered[1:] != ordered[:-1]))]
+    found[pair_row[best]] = pair_code[best]
+    return found
+
+
+# -- pieces ----------------------------------------------------------------------------------------------------------
+
+
+def _instances(instance: Int64, spelling: Int64, offsets: Int64) -> Int64:
+    """Spread the instances of pieces `spelling` over all pieces: that of the one before, else of the row's first."""
+    num_pieces = int(offsets[-1])
+    if not len(spelling):
+        return np.zeros(num_pieces, np.int64)
+    row_begin = np.repeat(offsets[:-1], np.diff(offsets))
+    following = np.searchsorted(spelling, np.arange(num_pieces), side="right")
+    before = np.maximum(following - 1, 0)
+    is_same_row = (following > 0) & (spelling[before] >= row_begin)
+    row_end = np.repeat(offsets[1:], np.diff(offsets))
+    after = np.minimum(following, len(spelling) - 1)
+    source = np.where(is_same_row, before, after)
+    has_any = is_same_row | ((following < len(spelling)) & (spelling[after] < row_end))
+    return np.where(has_any, instance[source], 0)
+
+
+def _positions(row: Int64, instance: Int64) -> Int64:
+    """Return the running number of each piece among those of its row and instance."""
+    if not len(row):
+        return np.zeros(0, np.int64)
+    changes = (row[1:] != row[:-1]) | (instance[1:] != instance[:-1])
+    begins = np.concatenate(([0], np.flatnonzero(changes) + 1))
+    lengths = np.diff(begins, append=len(row))
+    starts = running_starts(row[begins] * (int(instance.max()) + 1) + instance[begins], lengths)
+    return np.arange(len(row)) + np.repeat(starts - begins, lengths)
+
+
+def _count(rows: StructureRows, words: Words, is_begun: Bools, counts: EncodeCounts) -> None:
+    lost = words.occurrence[~is_begun]
+    is_tagged = (rows.terminal[lost] != UNTAGGED) | (rows.nonterminal[lost] != UNTAGGED)
+    counts.words += len(words.occurrence)
+    counts.words_without_piece += len(lost)
+    counts.tags_lost += int(np.count_nonzero(is_tagged))
+    counts.incidences_left_out += len(rows.sigma) - len(words.occurrence)
+    count_hidden(rows, counts)

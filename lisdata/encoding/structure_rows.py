@@ -31,7 +31,9 @@ class StructureRows:
     def _column(self, name: str) -> pa.Array:
         column = self.table.column(name)
         chunks = column.num_chunks
-        return column.chunk(0) if chunks == 1 else pa.concat_arrays(column.chunks) if chunks else column.combine_chunks()
+        return (
+            column.chunk(0) if chunks == 1 else pa.concat_arrays(column.chunks) if chunks else column.combine_chunks()
+        )
 
     def _lengths(self, name: str) -> Int64:
         return np.asarray(pc.fill_null(pc.list_value_length(self._column(name)), 0)).astype(np.int64)

@@ -74,10 +74,10 @@ class LabelSpeller:
         found = self._table.find(fixed_rows(contents.column("key").combine_chunks()))
         is_entity = np.asarray(contents.column("kind")) == ContentKind.ENTITY
         local_names = misses = 0
-        for row in np.flatnonzero(is_entity):
+        for row in np.flatnonzero(is_entity).tolist():
             if row not in found:
                 name = local_name(texts[row])
-                local_names += name != texts[row]
+                local_names += int(name != texts[row])
                 misses += 1
                 texts[row] = name
         for row, label in found.items():

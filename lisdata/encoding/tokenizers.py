@@ -96,7 +96,7 @@ class SubwordTokenizer:
 
 
 def without_surrogates(texts: Sequence[str]) -> tuple[list[str], int]:
-    """Return the texts with U+FFFD for each lone surrogate (as many characters, all encodable), and how many there were."""
+    """Return the texts with U+FFFD for each lone surrogate (as many characters, all encodable), and their number."""
     if all(map(str.isascii, texts)):
         return list(texts), 0
     pairs = [(text, 0) if text.isascii() else _SURROGATE.subn(_REPLACEMENT, text) for text in texts]
@@ -122,7 +122,9 @@ def load_tokenizer(name: str | Path) -> Tokenizer:
     if body.get("format") == CHARACTERS_FORMAT:
         return CharacterTokenizer.from_body(read_sealed(path), path)
     if not isinstance(body.get("model"), dict):
-        raise SchemaError(f"{path}: expected {CHARACTERS_FORMAT!r} or a tokenizer with a 'model', found {sorted(body)[:8]}")
+        raise SchemaError(
+            f"{path}: expected {CHARACTERS_FORMAT!r} or a tokenizer with a 'model', found {sorted(body)[:8]}"
+        )
     return SubwordTokenizer(data, str(path))
 
 

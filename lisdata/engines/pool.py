@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
 from typing import Any
 
 from lisdata.errors import RunError
 
 JsonDict = dict[str, Any]
+RunUnit = Callable[[JsonDict], None]
 MAX_DEATHS = 3
 
 
-def run_units(run: Callable[[JsonDict], None], units: list[JsonDict], *, workers: int) -> Iterator[JsonDict]:
+def run_units(run: RunUnit, units: list[JsonDict], *, workers: int) -> Iterator[JsonDict]:
     """Run every unit and yield each when it is done, in any order.
 
-    The first error of a unit ends the run. When worker processes die (killed, out of memory), the units not done run
-    again in a new pool, MAX_DEATHS times at most; then RunError names them.
+    The first error of a unit ends the run, and the other workers with it. When worker processes die (killed, out of
+    memory), the units not done run again in a new pool, MAX_DEATHS times at most; then RunError names them.
     """
     if workers == 1 or len(units) <= 1:
         for unit in units:
@@ -44,17 +46,22 @@ def run_units(run: Callable[[JsonDict], None], units: list[JsonDict], *, workers
                 ) from error
 
 
-def _run_pool(run: Callable[[JsonDict], None], units: list[JsonDict], workers: int) -> Iterator[JsonDict]:
+def _run_pool(run: RunUnit, units: list[JsonDict], workers: int) -> Iterator[JsonDict]:
     # spawn: a forked child would inherit Arrow's and Numba's threads in an unknown state
     context = multiprocessing.get_context("spawn")
     size = min(workers, len(units))
-    with ProcessPoolExecutor(size, mp_context=context, initializer=_die_with, initargs=(os.getpid(),)) as pool:
+    watched, lifeline = context.Pipe(duplex=False)
+    with (
+        watched,
+        lifeline,
+        ProcessPoolExecutor(size, mp_context=context, initializer=_begin_worker, initargs=(run, watched)) as pool,
+    ):
         queue = iter(units)
         running: dict[Future[None], JsonDict] = {}
         try:
             while True:
                 while len(running) < 2 * workers and (unit := next(queue, None)) is not None:
-                    running[pool.submit(run, unit)] = unit
+                    running[pool.submit(_run_in_worker, unit)] = unit
                 if not running:
                     return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -63,16 +70,31 @@ def _run_pool(run: Callable[[JsonDict], None], units: list[JsonDict], workers: i
                     future.result()
                     yield unit
         except BaseException:
+            lifeline.close()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _die_with(parent: int) -> None:
-    """Let a worker end soon after its parent is killed: an orphan must not write into a run that was started again."""
+_worker: dict[str, RunUnit] = {}
+
+
+def _begin_worker(run: RunUnit, lifeline: Connection) -> None:
+    """Keep what this process runs, and end it when its parent ends or closes its end of the line.
+
+    An orphan must not write into a run that was started again.
+    """
+    _worker["run"] = run
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all processes: only the parent speaks of it
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.2)
-        os._exit(1)
+        try:
+            lifeline.recv()
+        except (EOFError, OSError):
+            os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _run_in_worker(unit: JsonDict) -> None:
+    _worker["run"](unit)

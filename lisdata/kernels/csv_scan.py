@@ -24,8 +24,6 @@ NO_QUOTE = -1
 MAX_BYTES = (1 << 31) - 1
 MAX_FAULTS = 1024
 
-# Enum members are slow in kernels; so are arrays handed to a function with several exits (they are counted each time).
-_WHOLE, _CUT, _NUM_CELLS, _STRAY_QUOTE, _AFTER_QUOTE, _STRAY_RETURN, _OPEN_QUOTE = map(int, Outcome)
 _PLAIN, _DELIMITER, _NEWLINE, _RETURN, _QUOTE = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3), np.uint8(4)
 
 
@@ -39,6 +37,10 @@ class Outcome(IntEnum):
     AFTER_QUOTE = 4  # something after a closing quote that is no delimiter and no line ending
     STRAY_RETURN = 5  # a carriage return outside quotes that no newline follows
     OPEN_QUOTE = 6  # a quote that is never closed
+
+
+# Enum members are slow in kernels; so are arrays handed to a function with several exits (they are counted each time).
+_WHOLE, _CUT, _NUM_CELLS, _STRAY_QUOTE, _AFTER_QUOTE, _STRAY_RETURN, _OPEN_QUOTE = map(int, Outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +115,10 @@ def _quoted_end(data: Any, at: Any, classes: Any) -> Any:
         if classes[data[at]] == _QUOTE:
             if at + 1 >= len(data) or data[at + 1] != data[at]:
                 last = at
-            else:
-                doubled += 1
-                at += 1
-        flag |= SPECIAL if last < 0 else flag
+                break
+            doubled += 1
+            at += 1
+        flag |= SPECIAL
         at += 1
     return last, doubled, flag
 
@@ -185,28 +187,30 @@ def _scan(
     if quote >= 0:
         classes[quote] = _QUOTE
     rows = bad = 0
+    opened = -1
     while at < len(data) and rows < len(row_begin) and bad < len(faults):
         outcome, reached, found, width = _scan_row(
             data, at, final, classes, rows * num_columns, num_columns, begin, end, size, flags
         )
-        if outcome == Outcome.CUT:
-            return rows, bad, at, reached
-        if outcome == Outcome.WHOLE:
+        if outcome == _CUT:
+            opened = reached if reached < len(data) and classes[data[reached]] == _QUOTE else -1
+            break
+        if outcome == _WHOLE and found == num_columns:
             row_begin[rows], ending[rows] = at, width
             rows += 1
             at = reached
             continue
         row_end = reached
-        if outcome != Outcome.NUM_CELLS:  # go on with the next line: what a quote swallowed is not lost
+        if outcome != _WHOLE:  # go on with the next line: what a quote swallowed is not lost
             row_end = at
             while row_end < len(data) and data[row_end] != 10:
                 row_end += 1
             row_end = min(row_end + 1, len(data))
-        faults[bad, 0], faults[bad, 1], faults[bad, 2] = outcome, at, row_end
+        faults[bad, 0], faults[bad, 1], faults[bad, 2] = (outcome if outcome != _WHOLE else _NUM_CELLS), at, row_end
         faults[bad, 3], faults[bad, 4] = reached, found
         bad += 1
         at = row_end
-    return rows, bad, at, -1
+    return rows, bad, at, opened
 
 
 def scan_cells(

@@ -6,13 +6,14 @@ row against the number of values behind the address, so that a damaged offset is
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 
 from lisdata.kernels.compiled import INT64S, inner, kernel
 
@@ -27,6 +28,7 @@ SEGMENT, BEGIN, ROW, LENGTH, KIND = range(5)
 
 _INT64_TABLE = types.Array(types.int64, 2, "C", readonly=True)
 _OUT_INT64_TABLE = types.Array(types.int64, 2, "C")
+_THREE_INT64S = cast(Any, types).UniTuple(types.int64, 3)
 
 
 def _pointer(typing_context: Any, address: Any) -> Any:
@@ -40,7 +42,7 @@ pointer: Any = intrinsic(_pointer)
 
 
 @kernel(
-    types.UniTuple(types.int64, 3)(
+    _THREE_INT64S(
         INT64S, INT64S, INT64S, INT64S, INT64S, types.int64, types.int64, _OUT_INT64_TABLE
     )
 )  # fmt: skip

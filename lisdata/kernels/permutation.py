@@ -19,7 +19,8 @@ UInt64 = npt.NDArray[np.uint64]
 
 # Below this many bits the halves have too few values to mix well, so that a small range walks in a larger one.
 MIN_BITS = 8
-_MULTIPLIER_1, _MULTIPLIER_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
+_MULTIPLIER_1, _MULTIPLIER_2 = np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
 
 
 @inner

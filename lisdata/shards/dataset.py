@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,14 @@ import pyarrow.compute as pc
 
 from lisdata.errors import DamagedShardError
 from lisdata.schema import TABLES, check_schema
-from lisdata.shards.manifest import INCIDENCE_FORMAT, check_hashes, check_sizes, read_manifest
+from lisdata.shards.manifest import (
+    INCIDENCE_FORMAT,
+    PART_TABLES,
+    check_hashes,
+    check_parts,
+    check_sizes,
+    read_manifest,
+)
 from lisdata.structure import Structure, StructureReader
 
 Verify = Literal["none", "open", "full"]
@@ -41,6 +48,7 @@ class Part:
         self.directory = directory
         self.name: str = entry["name"]
         self.first_file: int = entry["first_file"]
+        self.inputs = range(*entry["inputs"])
         self.counts: dict[str, int] = entry["counts"]
 
     def path(self, table: str) -> Path:
@@ -52,31 +60,39 @@ class Part:
         path = self.path(table)
         try:
             reader = pa.ipc.open_file(pa.memory_map(str(path)))
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise DamagedShardError(f"{path}: expected an Arrow file with its footer, found {error}") from error
         check_schema(reader.schema, TABLES[table], str(path))
         return reader
 
-    def _read(self, table: str) -> pa.Table:
-        try:
-            return self.open_table(table).read_all()
-        except (pa.ArrowInvalid, OSError) as error:
-            raise DamagedShardError(f"{self.path(table)}: {error}") from error
+    def iter_batches(self, table: str) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of a table one by one; raise DamagedShardError where one is not readable."""
+        reader = self.open_table(table)
+        for number in range(reader.num_record_batches):
+            try:
+                batch = reader.get_batch(number)
+            except (pa.ArrowException, OSError) as error:
+                raise DamagedShardError(f"{self.path(table)}: batch {number}: {error}") from error
+            yield batch
+
+    def read(self, table: str) -> pa.Table:
+        """Return a whole table; raise DamagedShardError where it is not readable."""
+        return pa.Table.from_batches(self.iter_batches(table), TABLES[table])
 
     @cached_property
     def structures(self) -> pa.Table:
         """All structures of the part, in few chunks."""
-        return self._read("structures")
+        return self.read("structures")
 
     @cached_property
     def contents(self) -> pa.Table:
         """The part's contents; row numbers are what `tau` and handles hold."""
-        return self._read("contents").combine_chunks()
+        return self.read("contents").combine_chunks()
 
     @cached_property
     def labels(self) -> pa.Table:
         """The part's label list; row numbers are the codes in `sigma`, `instance_label` and `deprel`."""
-        return self._read("labels").combine_chunks()
+        return self.read("labels").combine_chunks()
 
     @cached_property
     def reader(self) -> StructureReader:
@@ -92,20 +108,25 @@ class Part:
 class IncidenceDataset:
     """A dataset of structures on disk.
 
-    `verify`: "open" checks that every file is there, whole, and has the rows that the manifest says; "full" also hashes
-    each file; "none" trusts.
+    `verify`: "open" checks that every file is there, whole by its size, and has the footer and schema of its table;
+    "full" also hashes each file; "none" trusts.
     """
 
     def __init__(self, path: str | Path, *, verify: Verify = "open") -> None:
+        if verify not in get_args(Verify):
+            raise ValueError(f"expected verify to be one of {', '.join(get_args(Verify))}, got {verify!r}")
         self.path = Path(path)
         self.manifest = read_manifest(self.path, INCIDENCE_FORMAT)
-        if verify == "full":
-            check_hashes(self.path, self.manifest)
+        check_parts(self.path, self.manifest)
+        if verify != "none":
+            (check_hashes if verify == "full" else check_sizes)(self.path, self.manifest)
         self.parts = tuple(Part(self.path, entry) for entry in self.manifest["parts"])
         if verify != "none":
-            check_sizes(self.path, self.manifest)
-            self._check_footers()
+            for part in self.parts:
+                for table in PART_TABLES:
+                    part.open_table(table)
         self.inputs = tuple(self._input(i, entry) for i, entry in enumerate(self.manifest["inputs"]))
+        self._held: Part | None = None
 
     def _input(self, index: int, entry: dict[str, Any]) -> InputInfo:
         origin = self.manifest["origins"][entry["origin"]]
@@ -120,32 +141,27 @@ class IncidenceDataset:
             records=entry["records"],
         )
 
-    def _check_footers(self) -> None:
-        for part in self.parts:
-            for table in ("structures", "contents", "labels", "handles"):
-                reader = part.open_table(table)
-                if table == "structures" and reader.num_record_batches and not part.counts["structures"]:
-                    raise DamagedShardError(f"{part.path(table)}: expected no rows, found some")
-
     def __len__(self) -> int:
         return int(self.manifest["counts"]["structures"])
 
     def iter_rows(self, file_index: int | None = None) -> Iterator[tuple[Part, int]]:
         """Yield (part, row of `part.structures`) for the structures of one input (or all), in source order."""
         for part in self.parts:
-            if file_index is not None and not self._may_hold(part, file_index):
+            if file_index is not None and file_index not in part.inputs:
                 continue
+            self._hold(part)
             rows = np.arange(part.structures.num_rows)
             if file_index is not None:
                 source = part.structures.column("source").combine_chunks()
                 rows = rows[np.asarray(source.field("file")) + part.first_file == file_index]
             for row in rows:
                 yield part, int(row)
-            part.release()
 
-    def _may_hold(self, part: Part, file_index: int) -> bool:
-        later = [p.first_file for p in self.parts if p.first_file > part.first_file]
-        return part.first_file <= file_index < min(later, default=len(self.manifest["inputs"]) or 1)
+    def _hold(self, part: Part) -> None:
+        """Let go of the part read before: many small inputs stand in one part, so the last one read is kept."""
+        if self._held is not None and self._held is not part:
+            self._held.release()
+        self._held = part
 
     def iter_structures(self, file_index: int | None = None) -> Iterator[Structure]:
         """Yield the structures of one input (or all), in the order of the source."""
@@ -155,9 +171,7 @@ class IncidenceDataset:
     def find_structure(self, record_id: str) -> Structure:
         """Return the structure with this id; raise KeyError when there is none."""
         for part in self.parts:
-            reader = part.open_table("structures")
-            for number in range(reader.num_record_batches):
-                batch = reader.get_batch(number)
+            for batch in part.iter_batches("structures"):
                 row = pc.index(batch.column("record_id"), pa.scalar(record_id, pa.large_string())).as_py()
                 if row >= 0:
                     return part.reader.read(batch, row)

@@ -15,6 +15,7 @@ from lisdata.schema import SCHEMA_VERSION
 INCIDENCE_FORMAT = "lisdata-incidence"
 TOKEN_FORMAT = "lisdata-tokens"
 MANIFEST = "manifest.json"
+PART_TABLES = ("structures", "contents", "labels", "handles")  # of each part of an incidence dataset, a file in each
 
 
 def canonical_json(data: Any) -> bytes:
@@ -101,6 +102,15 @@ def check_inside(directory: Path, name: str) -> Path:
     if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name:
         raise SchemaError(f"{directory / MANIFEST}: expected names inside the folder, found {name!r}")
     return directory / name
+
+
+def check_parts(directory: Path, body: dict[str, Any]) -> None:
+    """Raise SchemaError unless each table of each part is among the files of the manifest."""
+    for part in body["parts"]:
+        for table in PART_TABLES:
+            name = f"{table}/{part['name']}.arrow"
+            if name not in body["files"]:
+                raise SchemaError(f"{directory / MANIFEST}: expected {name!r} among its files, found it only as a part")
 
 
 def check_sizes(directory: Path, body: dict[str, Any]) -> None:

@@ -13,21 +13,24 @@ import pyarrow as pa
 from lisdata.errors import KeyCollisionError, PlanError
 from lisdata.schema import CONTENTS
 from lisdata.shards.dataset import IncidenceDataset, Part
-from lisdata.shards.manifest import INCIDENCE_FORMAT, write_manifest
-from lisdata.shards.writer import PART_TABLES, describe_content, first_difference
+from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, sync_folder, write_manifest
+from lisdata.shards.writer import describe_content, first_difference
 
 
 def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
     """Write the parts of `sources`, in order, as one dataset at `to` and return its manifest.
 
-    Refuses an input that two datasets share (its facts would be there twice), and raises KeyCollisionError when one key
-    stands for two contents.
+    Raises PlanError for structures that two datasets share (they would be there twice), and KeyCollisionError when one
+    key stands for two contents. A merge that was killed leaves a folder without a manifest, to be removed.
     """
     target = Path(to)
+    if any(target.resolve().is_relative_to(Path(source).resolve()) for source in sources):
+        raise PlanError(f"{target}: expected a folder outside the datasets to merge")
     if target.exists() and any(target.iterdir()):
         raise PlanError(f"{target}: expected a new or empty folder to merge into, found files in it")
     datasets = [IncidenceDataset(source) for source in sources]
     _refuse_shared_inputs(datasets)
+    _refuse_shared_parts(datasets)
     _refuse_collisions([part for dataset in datasets for part in dataset.parts])
     merged: dict[str, Any] = {
         "format": INCIDENCE_FORMAT,
@@ -51,7 +54,8 @@ def _take_over(dataset: IncidenceDataset, target: Path, merged: dict[str, Any]) 
         merged["inputs"].append(entry | {"origin": entry["origin"] + first_origin})
     for entry in dataset.manifest["parts"]:
         name = f"part-{len(merged['parts']):05d}-000"
-        merged["parts"].append(entry | {"name": name, "first_file": entry["first_file"] + first_file})
+        numbers = {"first_file": entry["first_file"] + first_file, "inputs": [i + first_file for i in entry["inputs"]]}
+        merged["parts"].append(entry | {"name": name} | numbers)
         for table in PART_TABLES:
             old, new = f"{table}/{entry['name']}.arrow", f"{table}/{name}.arrow"
             _copy(dataset.path / old, target / new)
@@ -73,6 +77,7 @@ def _copy(source: Path, target: Path) -> None:
     with temporary.open("rb") as stream:
         os.fsync(stream.fileno())
     temporary.replace(target)
+    sync_folder(target.parent)
 
 
 def _refuse_shared_inputs(datasets: list[IncidenceDataset]) -> None:
@@ -80,9 +85,21 @@ def _refuse_shared_inputs(datasets: list[IncidenceDataset]) -> None:
     for dataset in datasets:
         for info in dataset.inputs:
             here = f"{info.name} of {dataset.path}"
-            if info.scope in seen:
+            if info.scope in seen and info.records["converted"]:
                 raise PlanError(f"{here} is {seen[info.scope]} again: its facts would be in the merged dataset twice")
             seen[info.scope] = here
+
+
+def _refuse_shared_parts(datasets: list[IncidenceDataset]) -> None:
+    """Refuse what was made in memory, so has no inputs, and stands in two of the datasets."""
+    seen: dict[tuple[str, ...], Part] = {}
+    for dataset in datasets:
+        for part in dataset.parts:
+            hashes = (dataset.manifest["files"][f"{table}/{part.name}.arrow"]["sha256"] for table in PART_TABLES)
+            other = seen.setdefault(tuple(hashes), part)
+            if other is not part and part.counts["structures"]:
+                where, again = other.path("structures"), part.path("structures")
+                raise PlanError(f"{again} is {where} again: its structures would be in the merged dataset twice")
 
 
 def _refuse_collisions(parts: list[Part]) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from lisdata.errors import DamagedShardError, LisDataError, SchemaError
+from lisdata.errors import LisDataError, SchemaError
 from lisdata.invariants import check_structures
-from lisdata.schema import TABLES, check_schema
+from lisdata.shards.dataset import Part
+from lisdata.shards.handles import handles_of, sort_handles
 from lisdata.shards.manifest import (
     INCIDENCE_FORMAT,
     MANIFEST,
+    PART_TABLES,
     TOKEN_FORMAT,
     check_inside,
     file_entry,
@@ -94,7 +96,7 @@ def _content_problems(directory: Path, manifest: dict[str, Any], good: set[str])
         yield f"{directory / MANIFEST}: unknown format {manifest['format']!r}"
         return
     for part in manifest["parts"]:
-        names = [f"{table}/{part['name']}.arrow" for table in ("structures", "contents", "labels", "handles")]
+        names = [f"{table}/{part['name']}.arrow" for table in PART_TABLES]
         if set(names) <= good:
             yield from _message(partial(check_incidence_part, directory, part))
     for records in (entry["records"] for entry in manifest["inputs"]):
@@ -104,20 +106,26 @@ def _content_problems(directory: Path, manifest: dict[str, Any], good: set[str])
 
 def check_incidence_part(directory: Path, part: dict[str, Any]) -> None:
     """Raise SchemaError when a part's tables do not have the schema, the counts or the invariants they should."""
-    tables = {}
-    for table in ("structures", "contents", "labels", "handles"):
-        path = directory / table / f"{part['name']}.arrow"
-        try:
-            tables[table] = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-        except pa.ArrowInvalid as error:
-            raise DamagedShardError(f"{path}: {error}") from error
-        check_schema(tables[table].schema, TABLES[table], str(path))
-    for table, counted in (("structures", "structures"), ("contents", "contents"), ("labels", "labels")):
-        found, expected = tables[table].num_rows, part["counts"][counted]
+    tables = {table: Part(directory, part).read(table) for table in PART_TABLES}
+    for table in ("structures", "contents", "labels"):
+        found, expected = tables[table].num_rows, part["counts"][table]
         if found != expected:
             raise SchemaError(f"{directory / table / part['name']}.arrow: expected {expected} rows, found {found}")
     what = str(directory / "structures" / f"{part['name']}.arrow")
     check_structures(tables["structures"], tables["contents"], tables["labels"], what)
+    _check_handles(tables, str(directory / "handles" / f"{part['name']}.arrow"))
+
+
+def _check_handles(tables: dict[str, pa.Table], what: str) -> None:
+    """Raise SchemaError unless the index names each handle of the structures, sorted by key, row and instance."""
+    batches, first_row = [], 0
+    for batch in tables["structures"].to_batches():
+        batches.append(handles_of(batch, tables["contents"], first_row))
+        first_row += batch.num_rows
+    expected = sort_handles(batches)
+    if not tables["handles"].equals(expected):
+        found = f"{tables['handles'].num_rows} rows that differ"
+        raise SchemaError(f"{what}: expected the {expected.num_rows} handles of the structures, sorted, found {found}")
 
 
 def _message(check: Callable[[], object]) -> list[str]:

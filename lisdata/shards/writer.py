@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.contents import Content
-from lisdata.errors import KeyCollisionError
+from lisdata.errors import KeyCollisionError, PlanError
 from lisdata.schema import CONTENTS, HANDLES, LABELS, STRUCTURES, StructureKind
-from lisdata.shards.manifest import INCIDENCE_FORMAT, file_entry, sync_folder, write_manifest
+from lisdata.shards.handles import handles_of, sort_handles
+from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, sync_folder, write_manifest
 from lisdata.structure import Structure
 from lisdata.structure_batch import StructureBatch
 
 _SYMBOLS = ("datatype", "language", "scope")
-PART_TABLES = ("structures", "contents", "labels", "handles")
 
 
 class ShardWriter:
@@ -57,20 +58,21 @@ class ShardWriter:
             columns.append(array)
         rows = pa.RecordBatch.from_arrays(columns, schema=STRUCTURES)
         self._structures[1].write_batch(rows)
-        self._note_handles(rows, first_row)
+        if rows.column("instance_handle").null_count < rows.num_rows:
+            self._handles.append(handles_of(rows, pa.Table.from_batches(self._contents, CONTENTS), first_row))
         self._count(rows)
 
     def close(self) -> dict[str, Any]:
-        """Put the part's files in place and return its commit record: counts, and size and hash of each file."""
+        """Put the part's files in place and return its commit record: counts, and size and hash of each file.
+
+        "inputs" is the range of the dataset's inputs that the part holds structures of; "first_file" is added to the
+        file number of a row.
+        """
         self._structures[1].close()
         self._structures[0].close()
         self._write_table("contents", CONTENTS, self._contents)
         self._write_table("labels", LABELS, [self._label_batch()])
-        handles = pa.Table.from_batches(self._handles, HANDLES).combine_chunks()
-        order = pc.sort_indices(
-            handles, sort_keys=[("key", "ascending"), ("row", "ascending"), ("instance", "ascending")]
-        )
-        self._write_table("handles", HANDLES, handles.take(order).to_batches())
+        self._write_table("handles", HANDLES, sort_handles(self._handles).to_batches())
         files = {}
         for table in PART_TABLES:
             temporary, final = self._paths(table)
@@ -79,12 +81,14 @@ class ShardWriter:
             temporary.replace(final)
             sync_folder(final.parent)
         counts = self._counts | {"contents": len(self._keys), "labels": len(self._labels)}
-        return {"name": self.part, "first_file": 0, "counts": counts, "kinds": self._kinds, "files": files}
+        about = {"name": self.part, "first_file": 0, "inputs": [0, 0]}
+        return about | {"counts": counts, "kinds": self._kinds, "files": files}
 
     def abort(self) -> None:
         """Close and remove the temporary files."""
-        self._structures[1].close()
-        self._structures[0].close()
+        with suppress(OSError):  # a full disk: the error that led here is the one to report
+            self._structures[1].close()
+            self._structures[0].close()
         for table in PART_TABLES:
             self._paths(table)[0].unlink(missing_ok=True)
 
@@ -100,10 +104,9 @@ class ShardWriter:
 
     def _write_table(self, table: str, schema: pa.Schema, batches: list[pa.RecordBatch]) -> None:
         sink, writer = self._open(table, schema)
-        for batch in batches:
-            writer.write_batch(batch)
-        writer.close()
-        sink.close()
+        with sink, writer:
+            for batch in batches:
+                writer.write_batch(batch)
 
     def _number_labels(self, labels: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         rows = zip(*(labels.column(name).to_pylist() for name in LABELS.names), strict=True)
@@ -138,19 +141,6 @@ class ShardWriter:
             names = [describe_content(table, position, labels) for table in (known, found)]
             key = found.column("key")[position].as_py().hex()
             raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
-
-    def _note_handles(self, rows: pa.RecordBatch, first_row: int) -> None:
-        handles = rows.column("instance_handle")
-        if handles.null_count == len(handles):
-            return
-        offsets = np.asarray(handles.offsets)
-        present = np.flatnonzero(np.asarray(handles.values.slice(offsets[0], offsets[-1] - offsets[0]).is_valid()))
-        values = handles.values.slice(offsets[0], offsets[-1] - offsets[0]).take(pa.array(present))
-        row = np.searchsorted(offsets - offsets[0], present, side="right") - 1
-        instance = present - (offsets[row] - offsets[0])
-        keys = pa.Table.from_batches(self._contents, CONTENTS).column("key").take(values).combine_chunks()
-        arrays = [keys, pa.array((row + first_row).astype(np.uint64)), pa.array(instance.astype(np.uint32))]
-        self._handles.append(pa.RecordBatch.from_arrays(arrays, schema=HANDLES))
 
     def _count(self, rows: pa.RecordBatch) -> None:
         self._counts["structures"] += rows.num_rows
@@ -218,16 +208,19 @@ def write_structures(
     isolated: tuple[Content, ...] = (),
     compression: str | None = "zstd",
 ) -> dict[str, Any]:
-    """Write structures made in memory as a one-part dataset at `directory` (which must not hold one) and return its manifest."""
-    if (directory / "manifest.json").exists():
-        raise ValueError(f"{directory} holds a dataset already")
+    """Write structures made in memory as a one-part dataset at `directory` and return its manifest.
+
+    Raises PlanError when the folder holds a dataset already.
+    """
+    if (directory / MANIFEST).exists():
+        raise PlanError(f"{directory}: expected a folder without a dataset, found one")
     writer = ShardWriter(directory, "part-00000-000", compression=compression)
     try:
         writer.append(Structure.to_arrow(structures, isolated))
+        part = writer.close()
     except BaseException:
         writer.abort()
         raise
-    part = writer.close()
     files = part.pop("files")
     body = {
         "format": INCIDENCE_FORMAT,

@@ -19,14 +19,14 @@ class IdPrefixes:
         for text in declared:
             prefix, equals, iri = text.partition("=")
             if not (prefix and equals and iri) or prefix in iris or prefix[-1].isdigit():
-                raise ValueError(f"expected id prefixes PREFIX=IRI, each prefix once and not ending in a digit: {text!r}")
+                raise ValueError(f"expected PREFIX=IRI, each prefix once and not ending in a digit, got {text!r}")
             iris[prefix] = iri
         return cls(iris)
 
     def expand(self, name: str) -> str:
         """Return the IRI that `name` is short for, else `name`."""
-        iri = self.iris.get(name.rstrip("0123456789"))
-        return name if iri is None or not _is_short(name) else iri + name
+        stem = name.rstrip("0123456789")
+        return self.iris[stem] + name if stem != name and stem in self.iris else name
 
     def restore(self, name: str) -> str:
         """Return the short id of an IRI that `expand` gives, else `name`."""
@@ -35,7 +35,3 @@ class IdPrefixes:
             if name.startswith(iri) and short.startswith(prefix) and self.expand(short) == name:
                 return short
         return name
-
-
-def _is_short(name: str) -> bool:
-    return name[-1:].isdigit()

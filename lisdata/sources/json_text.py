@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
+import numpy as np
+import numpy.typing as npt
+
 JsonPath = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
@@ -36,16 +39,13 @@ class JsonTextError(ValueError):
 
 
 class _RepeatedMemberError(ValueError):
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(name)
+    """Some object has a name twice; the parser's hook cannot say where."""
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatedMemberError(next(name for i, name in enumerate(names) if name in names[:i]))
+        raise _RepeatedMemberError
     return members
 
 
@@ -63,8 +63,8 @@ def read_json(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except _RepeatedMemberError as error:
-        offset = _find_repeated(text)
-        raise JsonTextError(offset, "each member once", f"{json.dumps(error.name)} again") from error
+        name, offset = _find_repeated(text)
+        raise JsonTextError(offset, "each member once", f"{json.dumps(name)} again") from error
     except json.JSONDecodeError as error:
         offset = error.pos if error.doc is text else _find_constant(text)
         found = json.dumps(text[offset : offset + 20], ensure_ascii=False) if text[offset:] else "the end"
@@ -95,13 +95,13 @@ def locate(text: str, path: JsonPath) -> int:
     return next(offset for found, offset in iter_values(text) if found == path)
 
 
-def _find_repeated(text: str) -> int:
+def _find_repeated(text: str) -> tuple[str | int, int]:
     seen: set[JsonPath] = set()
     for path, offset in iter_values(text):
         if path in seen:
-            return offset
+            return path[-1], offset
         seen.add(path)
-    return 0
+    raise ValueError("no member is repeated")
 
 
 def _find_constant(text: str) -> int:
@@ -135,6 +135,14 @@ def iter_members(text: str, begin: int) -> Iterator[tuple[str, int]]:
 def _after_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return at if match is None else match.end()
+
+
+def byte_offsets(text: str, data: bytes) -> range | npt.NDArray[np.int64]:
+    """Return the byte of `data`, the UTF-8 of `text`, at which each character begins, and last where it ends."""
+    if len(text) == len(data):
+        return range(len(data) + 1)
+    units = np.frombuffer(data, np.uint8)
+    return np.append(np.flatnonzero((units & 0xC0) != 0x80), len(data))
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------

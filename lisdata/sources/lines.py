@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from lisdata.inputs import InputSlice
 Int64 = npt.NDArray[np.int64]
 
 BATCH_BYTES = 4 << 20
-_PROBE_BYTES = 64 << 10
+PROBE_BYTES = 64 << 10
 _NEWLINE = 0x0A
 
 
@@ -63,10 +62,9 @@ def find_line(piece: InputSlice, wanted: int) -> int:
     if wanted <= piece.begin:
         return piece.begin
     end = wanted - 1
-    with closing(replace(piece, begin=wanted - 1).blocks(_PROBE_BYTES)) as blocks:
-        for offset, data in blocks:
-            newline = data.find(b"\n")
-            if newline >= 0:
-                return offset + newline + 1
-            end = offset + len(data)
+    for offset, data in replace(piece, begin=wanted - 1).blocks(PROBE_BYTES):
+        newline = data.find(b"\n")
+        if newline >= 0:
+            return offset + newline + 1
+        end = offset + len(data)
     return end

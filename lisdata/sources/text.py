@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -17,7 +16,7 @@ from lisdata.kernels.arrays import binary_array
 from lisdata.records import TextRecords
 from lisdata.registry import Reject
 from lisdata.schema import CONTENTS, LABELS
-from lisdata.sources.lines import LineBlocks, find_line, line_bounds
+from lisdata.sources.lines import PROBE_BYTES, LineBlocks, find_line, line_bounds
 
 Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -125,17 +124,17 @@ def _find_paragraph(piece: InputSlice, wanted: int) -> int:
     if begin == piece.begin:
         return begin
     after_blank = False  # perhaps not, but then a later paragraph is as good a cut
-    with closing(replace(piece, begin=begin).blocks()) as blocks:
-        for offset, data in blocks:
-            begins, after_blank = _paragraph_begins(data, after_blank)
-            if len(begins):
-                return offset + int(begins[0])
-            begin = offset + len(data)
+    for offset, data in replace(piece, begin=begin).blocks(PROBE_BYTES):
+        begins, after_blank = _paragraph_begins(data, after_blank)
+        if len(begins):
+            return offset + int(begins[0])
+        begin = offset + len(data)
     return begin
 
 
 def _read_document(piece: InputSlice, blocks: LineBlocks, limit: int) -> _Units:
-    size, parts = 0, []
+    size = 0
+    parts: list[bytes] = []
     if piece.file.compression is None and (known := _end_of(piece) - piece.begin) > limit:
         return piece.begin, None, np.array([0, known])
     for _, data in blocks:
@@ -204,9 +203,7 @@ def _too_long(blocks: LineBlocks, begin: int, size: int, options: TextOptions) -
     )
 
 
-def _records(
-    file: InputFile, unit: str, offset: int, data: bytes, bounds: Int64, is_good: Bools
-) -> TextRecords:
+def _records(file: InputFile, unit: str, offset: int, data: bytes, bounds: Int64, is_good: Bools) -> TextRecords:
     documents = binary_array(bounds.astype(np.int64), np.frombuffer(data, np.uint8), pa.large_binary())
     begin, end = bounds[:-1], bounds[1:]
     if not is_good.all():

@@ -84,7 +84,7 @@ class TokenSchema:
         kind: int | None = None,
         has_record_id: bool = False,
     ) -> TokenSchema:
-        """Choose the narrowest types for token ids below `vocab_size`, roles below `num_roles`, rows up to `max_length`.
+        """Choose the narrowest types for ids below `vocab_size`, roles below `num_roles`, rows up to `max_length`.
 
         `limits` (column -> smallest, largest value) goes before the usual limits of a column, and is needed for a
         column that DESIGN does not name.

@@ -10,7 +10,12 @@ from lisdata.models import build_model
 from lisdata.models.alibi import distance_bias
 
 NEWLINE = 0
-SETTINGS = {"rope": {}, "alibi": {}, "random-lines": {"newline_id": NEWLINE}, "lisformer-lines": {"newline_id": NEWLINE}}
+SETTINGS = {
+    "rope": {},
+    "alibi": {},
+    "random-lines": {"newline_id": NEWLINE},
+    "lisformer-lines": {"newline_id": NEWLINE},
+}
 TINY = {"vocabulary_size": 7, "width": 16, "num_layers": 2, "num_attention_heads": 2, "seed": 0}
 
 
@@ -79,9 +84,7 @@ def test_rows_of_a_batch_do_not_touch_each_other(name: str, text: Tensor) -> Non
 def test_within_its_first_line_an_addressed_model_is_the_rope_model(name: str, text: Tensor) -> None:
     model = build_tiny(name)
     rope = build_tiny("rope")
-    rope.load_state_dict(
-        {key: value for key, value in model.state_dict().items() if key.startswith("transformer.")}
-    )
+    rope.load_state_dict({key: value for key, value in model.state_dict().items() if key.startswith("transformer.")})
     line = text[:, 6:23]
 
     torch.testing.assert_close(logits(model, line), logits(rope, line), rtol=0, atol=1e-12)

@@ -1,0 +1,179 @@
+"""Checkpoints without pickle: a directory of safetensors files and one JSON file, written whole or not at all.
+
+    step-00000600/
+      model.safetensors  optimizer.safetensors  random.safetensors
+      checkpoint.json    step, facts, state, and the sha256 of each file beside it
+
+*Facts* decide what a run computes (model, settings, data, labels): a checkpoint is refused under other facts. *State*
+is where the run was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lisdata.errors import LisDataError
+from lisdata.models import build_model
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+FORMAT = "lisdata checkpoint 1"
+INDEX = "checkpoint.json"
+_NAME = re.compile(r"step-(\d{8,})")
+
+
+class CheckpointError(LisDataError):
+    """A checkpoint is damaged, or belongs to another model, run or label list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """All of a training run after `step` steps; `facts` and `state` are ready for JSON.
+
+    `tensors` holds a file's worth of named tensors under each file's name: model, optimizer, random.
+    """
+
+    step: int
+    facts: dict[str, Any]
+    state: dict[str, Any]
+    tensors: dict[str, dict[str, Tensor]]
+
+
+def write_checkpoint(checkpoint: Checkpoint, directory: Path) -> Path:
+    """Write a checkpoint under `directory` and return its own directory, which appears complete or not at all."""
+    from safetensors.torch import save_file
+
+    target = directory / f"step-{checkpoint.step:08d}"
+    partial = directory / f".{target.name}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    hashes = {}
+    for name, tensors in checkpoint.tensors.items():
+        path = partial / f"{name}.safetensors"
+        save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, path)
+        _flush(path)
+        hashes[path.name] = _hash_file(path)
+    index = {
+        "format": FORMAT,
+        "step": checkpoint.step,
+        "facts": checkpoint.facts,
+        "state": checkpoint.state,
+        "files": hashes,
+    }
+    (partial / INDEX).write_text(json.dumps(index, indent=1, allow_nan=False), encoding="utf-8")
+    _flush(partial / INDEX)
+    _flush(partial)
+    if target.exists():
+        shutil.rmtree(target)
+    partial.rename(target)
+    _flush(directory)
+    return target
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint's directory; raises CheckpointError when a file is missing or not as it was written."""
+    from safetensors.torch import load_file
+
+    index = _read_index(path)
+    tensors = {}
+    for name, expected in index["files"].items():
+        file = path / name
+        if not file.is_file():
+            raise CheckpointError(f"{file}: expected a file of the checkpoint, found none")
+        found = _hash_file(file)
+        if found != expected:
+            raise CheckpointError(f"{file}: expected sha256 {expected}, found {found}")
+        tensors[file.stem] = load_file(file)
+    return Checkpoint(step=index["step"], facts=index["facts"], state=index["state"], tensors=tensors)
+
+
+def latest(directory: Path) -> Path | None:
+    """Return the checkpoint of the greatest step under `directory`, or None where there is none."""
+    found = _list_checkpoints(directory)
+    return found[-1] if found else None
+
+
+def prune_checkpoints(directory: Path, *, keep: int) -> None:
+    """Remove all but the `keep` newest checkpoints under `directory`."""
+    for path in _list_checkpoints(directory)[:-keep]:
+        shutil.rmtree(path)
+
+
+def check_facts(found: Mapping[str, Any], expected: Mapping[str, Any], place: Path) -> None:
+    """Raise CheckpointError naming each fact in which the checkpoint at `place` differs from this run."""
+    old, new = _flatten(found), _flatten(expected)
+    differences = [
+        f"{key}: this run has {new.get(key, 'none')}, the checkpoint {old.get(key, 'none')}"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key, "none") != new.get(key, "none")
+    ]
+    if differences:
+        raise CheckpointError(f"{place}: the checkpoint belongs to another run: {'; '.join(differences)}")
+
+
+def load_model(path: Path, *, labels: str | None = None) -> nn.Module:
+    """Build the model of the checkpoint at `path` with its weights, in evaluation mode.
+
+    `labels` is the hash of the label list of the data to be read; a checkpoint made under another one is refused,
+    since its role codes mean something else.
+    """
+    checkpoint = read_checkpoint(path)
+    if labels is not None:
+        check_facts({"labels": checkpoint.facts.get("labels")}, {"labels": labels}, path)
+    description = checkpoint.facts["model"]
+    if "name" not in description:
+        raise CheckpointError(f"{path}: expected a model of lisdata, found {description['class']}")
+    model = build_model(description["name"], **description["config"])
+    model.load_state_dict(checkpoint.tensors["model"])
+    return model.eval()
+
+
+def _list_checkpoints(directory: Path) -> list[Path]:
+    if not directory.is_dir():
+        return []
+    steps = {int(match[1]): path for path in directory.iterdir() if (match := _NAME.fullmatch(path.name))}
+    return [steps[step] for step in sorted(steps)]
+
+
+def _read_index(path: Path) -> dict[str, Any]:
+    file = path / INDEX
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{file}: expected the index of a checkpoint, found {error}") from error
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
+        raise CheckpointError(f"{file}: expected the format {FORMAT!r}, found {str(index)[:80]!r}")
+    return index
+
+
+def _flatten(facts: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for key, value in facts.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = json.dumps(value)
+    return flat
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _flush(path: Path) -> None:
+    """Bring a file or directory to the disk, so that a later rename cannot outrun it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,165 @@
+"""Rows to structures: a row is an instance, a column a role, a cell an occurrence; keys are entities that tables share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lisdata.content_columns import ContentColumns
+from lisdata.contents import LabelBuilder, Role
+from lisdata.converters.flat_structures import FlatStructures, count_from_zero, record_ids
+from lisdata.converters.table_roles import DIALECT, Key, column_role, split_keys
+from lisdata.records import RowRecords
+from lisdata.schema import NO_ROW, ContentKind, LabelKind, StructureKind
+from lisdata.structure_batch import StructureBatch
+
+UInt32 = npt.NDArray[np.uint32]
+_TEXT_TYPES = ("string", "any")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """Options of converter tables."""
+
+    rows_per_structure: int = field(default=1, metadata={"help": "Rows in one structure."})
+
+    def __post_init__(self) -> None:
+        if self.rows_per_structure < 1:
+            raise ValueError(f"expected at least one row in a structure, got {self.rows_per_structure=}")
+
+
+@dataclass(frozen=True, slots=True)
+class TablesConverter:
+    """Makes structures of rows.
+
+    Row = instance labelled with the table, column = role table#column, one occurrence a cell. A cell of a single primary
+    or foreign key is an entity scoped to the key's table; composite keys are a further entity in role
+    table#key:<columns>, spelled as a JSON array, absent where a part is NULL. Other cells are literals with datatype
+    table:<type> (none for text); NULL is a content of its own kind. What the source's bytes say beyond cells comes
+    first, in a structure whose one instance is labelled "dialect".
+    """
+
+    name: str = "tables"
+    options_type: type[TableOptions] = TableOptions
+
+    def convert(self, records: RowRecords, options: TableOptions) -> StructureBatch:
+        """Return the structures of one batch of rows."""
+        labels = LabelBuilder()
+        contents = ContentColumns(labels)
+        scopes, keys = split_keys(records.table)
+        cells = [
+            _add_cell_column(contents, records, number, scopes.get(name))
+            for number, name in enumerate(records.table.columns)
+        ]
+        null = contents.add(ContentKind.NULL, pa.array([""], pa.large_string()))
+        beside = [contents.add(ContentKind.ENTITY, _key_texts(records, k.columns), scope=k.scope) for k in keys]
+        said = list(_say_dialect(records))
+        dialect = contents.add(ContentKind.TEXT, pa.array([text for _, text, _ in said], pa.large_string()))
+        table, rows_of = contents.finish()
+        columns = [np.where(rows_of[c] == NO_ROW, rows_of[null], rows_of[c]) for c in cells]
+        columns += [rows_of[c] for c in beside]
+        structures = _rows_to_structures(records, options.rows_per_structure, columns, keys, labels)
+        if said:
+            structures = _dialect_to_structure(records, rows_of[dialect], said, labels).followed_by(structures)
+        rows = structures.to_arrow(StructureKind.TABLE, records.file)
+        return StructureBatch(structures=rows, contents=table, labels=labels.to_arrow())
+
+
+def _add_cell_column(contents: ContentColumns, records: RowRecords, number: int, scope: str | None) -> int:
+    cells = records.cells.column(number)
+    if scope is not None:
+        return contents.add(ContentKind.ENTITY, cells, scope=scope)
+    type_ = records.table.types[number]
+    return contents.add(ContentKind.LITERAL, cells, datatype=None if type_ in _TEXT_TYPES else f"table:{type_}")
+
+
+def _key_texts(records: RowRecords, columns: tuple[str, ...]) -> pa.Array:
+    """Return the text of a key in each row, null where a part is NULL; a composite one is a JSON array of its parts."""
+    if len(columns) == 1:
+        return records.cells.column(columns[0])
+    comma, opening, closing = (pa.scalar(text, pa.large_string()) for text in (",", "[", "]"))
+    parts = pc.binary_join_element_wise(*(_as_json(records.cells.column(c)) for c in columns), comma)
+    empty = pa.scalar("", pa.large_string())
+    return pc.binary_join_element_wise(opening, parts, closing, empty)
+
+
+def _as_json(texts: pa.Array) -> pa.Array:
+    encoded = texts.dictionary_encode()
+    spelled = pa.array([json.dumps(t, ensure_ascii=False) for t in encoded.dictionary.to_pylist()], pa.large_string())
+    return spelled.take(encoded.indices)
+
+
+def _say_dialect(records: RowRecords) -> Iterable[tuple[str, str, int]]:
+    """Yield (side, text, position) of what the dialect says; `begin` and `end` are its place, not said."""
+    facts = {k: v for k, v in records.dialect.items() if k not in ("begin", "end")}
+    if not facts:
+        return
+    for side, value in ({"table": records.table.name, "column": records.table.columns} | facts).items():
+        values = value if isinstance(value, tuple) else () if value is None else (value,)
+        for position, one in enumerate(values):
+            yield side, str(one).lower() if isinstance(one, bool) else str(one), position
+
+
+def _rows_to_structures(
+    records: RowRecords, rows_per_structure: int, columns: list[UInt32], keys: tuple[Key, ...], labels: LabelBuilder
+) -> FlatStructures:
+    """Return the structures of the rows; `columns` hold the content of each row, NO_ROW where there is none."""
+    table, num_rows = records.table, records.num_records
+    roles = [column_role(table.name, column) for column in table.columns] + [key.role(table.name) for key in keys]
+    codes = np.array([labels.role(role) for role in roles], np.uint32)
+    positions = np.array([0] * len(table.columns) + [key.position for key in keys], np.int64)
+    tau = np.stack(columns, axis=1)
+    is_there = tau != NO_ROW
+    starts = np.arange(0, num_rows, rows_per_structure)
+    ends = np.minimum(starts + rows_per_structure, num_rows)
+    num_cells = is_there.sum(axis=1)
+    if num_rows:
+        num_cells = np.add.reduceat(num_cells, starts)
+    in_structure = (np.arange(num_rows) % rows_per_structure).astype(np.uint32)
+    return FlatStructures(
+        record_id=record_ids(records.file, records.begin[starts]),
+        begin=records.begin[starts],
+        end=records.end[ends - 1],
+        num_occurrences=num_cells,
+        num_instances=ends - starts,
+        num_incidences=num_cells,
+        tau=tau[is_there],
+        label=np.full(num_rows, labels.code(LabelKind.INSTANCE, table.name), np.uint32),
+        ordinal=records.ordinal,
+        occurrence=count_from_zero(num_cells),
+        instance=np.broadcast_to(in_structure[:, None], tau.shape)[is_there],
+        sigma=np.broadcast_to(codes, tau.shape)[is_there],
+        position=np.broadcast_to(positions, tau.shape)[is_there],
+    )
+
+
+def _dialect_to_structure(
+    records: RowRecords, contents: UInt32, said: list[tuple[str, str, int]], labels: LabelBuilder
+) -> FlatStructures:
+    """Return the one structure that says how the bytes of these rows are written."""
+    begin, end = (np.array([records.dialect[name]], np.uint64) for name in ("begin", "end"))
+    one, num_facts = np.ones(1, np.int64), np.array([len(said)])
+    return FlatStructures(
+        record_id=record_ids(records.file, begin, ".0"),
+        begin=begin,
+        end=end,
+        num_occurrences=num_facts,
+        num_instances=one,
+        num_incidences=num_facts,
+        tau=contents,
+        label=np.array([labels.code(LabelKind.INSTANCE, DIALECT)], np.uint32),
+        ordinal=np.zeros(1, np.uint64),
+        occurrence=np.arange(len(said), dtype=np.uint32),
+        instance=np.zeros(len(said), np.uint32),
+        sigma=np.array([labels.role(Role(DIALECT, side)) for side, _, _ in said], np.uint32),
+        position=np.array([position for _, _, position in said], np.int64),
+    )
+
+
+TABLES = TablesConverter()

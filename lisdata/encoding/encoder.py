@@ -1,0 +1,148 @@
+"""`encode`: an incidence dataset becomes a token dataset, through plan, units and commits."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from lisdata.encoding.characters import CharacterTokenizer
+from lisdata.encoding.config import EncodeConfig
+from lisdata.encoding.counts import EncodeCounts
+from lisdata.encoding.label_join import LabelTable, join_dataset_labels, join_file_labels
+from lisdata.encoding.part_encoder import PartEncoder
+from lisdata.encoding.planning import plan_encoding
+from lisdata.encoding.surfaces import LabelSpeller, LexicalSpeller, Speller
+from lisdata.encoding.tokenizers import Tokenizer, load_tokenizer
+from lisdata.errors import PlanError
+from lisdata.runs import Job, JsonDict, OnProgress, run_job
+from lisdata.shards import IncidenceDataset
+from lisdata.shards.manifest import MANIFEST, file_entry
+from lisdata.token_shards.schema import TokenSchema
+from lisdata.token_shards.writer import TokenShardWriter, token_manifest
+from lisdata.vocabulary import ROLES_FILE, RoleVocabulary
+
+_TOTALS = ("structures", "rows", "tokens", "endpoints", "words")
+
+
+def encode(
+    source: str | Path,
+    to: str | Path,
+    *,
+    workers: int = 1,
+    fresh: bool = False,
+    on_progress: OnProgress | None = None,
+    **settings: Any,
+) -> JsonDict:
+    """Encode the dataset at `source` as a token dataset at `to`; `settings` are the fields of `EncodeConfig`."""
+    return encode_dataset(source, to, _config(settings), workers=workers, fresh=fresh, on_progress=on_progress)
+
+
+def encode_dataset(
+    source: str | Path,
+    to: str | Path,
+    config: EncodeConfig,
+    *,
+    workers: int = 1,
+    fresh: bool = False,
+    on_progress: OnProgress | None = None,
+) -> JsonDict:
+    """Encode the dataset at `source` as a token dataset at `to`, one unit a part; return the manifest's body.
+
+    The vocabularies (roles.json, and characters.json or tokenizer.json) stand beside the shards. The bytes do not
+    depend on `workers`. A run that was stopped goes on where it was; a finished one is only planned again.
+    """
+    dataset, target = IncidenceDataset(source), Path(to)
+    with ExitStack() as stack:
+        join = None
+        if config.surface == "label":
+            target.parent.mkdir(parents=True, exist_ok=True)
+            folder = stack.enter_context(TemporaryDirectory(prefix=f".{target.name}.labels.", dir=target.parent))
+            join = _join_labels(dataset, config, Path(folder))
+        plan, sidecars = plan_encoding(dataset, config, make_speller(join))
+        job = Job(
+            directory=target,
+            plan=plan,
+            run_unit=partial(encode_unit, UnitInputs(source=dataset.path, labels=join)),
+            fold=partial(fold_encoding, target),
+            facts={"inputs": [{"path": str(dataset.path)}], "workers": workers},
+            sidecars=sidecars,
+        )
+        return run_job(job, workers=workers, fresh=fresh, on_progress=on_progress)
+
+
+def _join_labels(dataset: IncidenceDataset, config: EncodeConfig, folder: Path) -> Path:
+    if config.label_table is not None:
+        return join_file_labels(config.label_table, folder)
+    return join_dataset_labels(dataset, config.label_predicate, config.label_language, folder)
+
+
+def make_speller(labels: Path | None) -> Speller:
+    """Return what spells contents: by the joined labels in a file, or as they were written."""
+    return LexicalSpeller() if labels is None else LabelSpeller(LabelTable(labels))
+
+
+# -- unit ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitInputs:
+    """Where a unit reads from: the incidence dataset, and the file of joined labels where surfaces are labels."""
+
+    source: Path
+    labels: Path | None
+
+
+def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
+    """Encode one part and return its commit; the same bytes each time."""
+    if file_entry(inputs.source / MANIFEST)["sha256"] != plan["dataset"]:
+        raise PlanError(f"{inputs.source}: changed since this run began; use --fresh to start over")
+    dataset = IncidenceDataset(inputs.source, verify="none")
+    part = next(part for part in dataset.parts if part.name == unit["part"])
+    config = _config(plan["config"])
+    schema = TokenSchema.from_json(plan["schema"], "plan.json")
+    tokenizer = _load_sidecar(directory / plan["tokenizer"]["file"], config)
+    roles = RoleVocabulary.read(directory / ROLES_FILE)
+    encoder = PartEncoder(part, config, tokenizer, roles, make_speller(inputs.labels))
+    with TokenShardWriter(directory, f"part-{unit['name']}", schema) as writer:
+        for rows in encoder:
+            writer.append_batch(
+                rows.offsets,
+                {name: rows.columns[name] for name in schema.names},
+                kind=rows.kinds if schema.kind is None else None,
+                record_ids=rows.record_ids if schema.has_record_id else None,
+            )
+        commit = writer.close()
+    return commit | {"unit": unit["name"], "counts": encoder.counts.to_dict()}
+
+
+def _config(settings: JsonDict) -> EncodeConfig:
+    frozen: JsonDict = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
+    return EncodeConfig(**frozen)
+
+
+def _load_sidecar(path: Path, config: EncodeConfig) -> Tokenizer:
+    tokenizer = load_tokenizer(path)
+    if isinstance(tokenizer, CharacterTokenizer):
+        return replace(tokenizer, refuses_unknown=config.unknown_character == "error")
+    return tokenizer
+
+
+# -- fold ------------------------------------------------------------------------------------------------------------
+
+
+def fold_encoding(directory: Path, plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
+    """Return the manifest's body: what the plan says, the commits' sums, and in `report` what was not written whole."""
+    counts = EncodeCounts()
+    for commit in commits:
+        counts.add(commit["counts"])
+    found = counts.to_dict()
+    body = {name: plan[name] for name in ("lisdata", "config", "dataset", "kinds", "tokenizer", "roles")}
+    body |= {
+        "counts": {name: found[name] for name in _TOTALS},
+        "report": {name: count for name, count in found.items() if name not in _TOTALS},
+    }
+    return token_manifest(directory, commits, body)

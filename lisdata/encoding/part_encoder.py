@@ -1,0 +1,143 @@
+"""Encodes one part: its structures, slice by slice, in the view that each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from lisdata.encoding.config import EncodeConfig
+from lisdata.encoding.counts import EncodeCounts
+from lisdata.encoding.endpoints_view import endpoint_rows
+from lisdata.encoding.grids import GridEncoder, grid_texts
+from lisdata.encoding.packing import ContextPacker
+from lisdata.encoding.part_tables import RoleTable, SpelledContents, content_ids
+from lisdata.encoding.pieces import Bools, Int64
+from lisdata.encoding.running_text import RunningText
+from lisdata.encoding.sequence_view import sequence_rows
+from lisdata.encoding.structure_rows import StructureRows, iter_slices
+from lisdata.encoding.surfaces import Speller, iter_surfaces
+from lisdata.encoding.token_rows import TokenRows
+from lisdata.encoding.tokenizers import Tokenizer
+from lisdata.schema import StructureKind
+from lisdata.shards import Part
+from lisdata.vocabulary import RoleVocabulary
+
+
+def takes_sequence(rows: StructureRows, view: str) -> Bools:
+    """Return which rows take the view `sequence`; grids never do, they have no running text."""
+    wanted = rows.kinds == StructureKind.TEXT if view == "auto" else np.full(rows.num_rows, view == "sequence")
+    return np.asarray(wanted & ~rows.is_grid)
+
+
+def used_contents(part: Part, view: str) -> Int64:
+    """Return the contents that endpoints of the part show, ascending."""
+    is_used = np.zeros(part.contents.num_rows, bool)
+    for rows in iter_slices(part.structures):
+        listed = rows.take(np.flatnonzero(~takes_sequence(rows, view)))
+        is_used[listed.tau[listed.incidence_occurrence]] = True
+    return np.flatnonzero(is_used)
+
+
+def iter_texts(part: Part, config: EncodeConfig, speller: Speller) -> Iterator[list[str]]:
+    """Yield every text of a part that `PartEncoder` tokenises (for a vocabulary that is collected beforehand)."""
+    if config.separator:
+        yield [config.separator]
+    for texts, _ in iter_surfaces(part.contents, used_contents(part, config.view), speller):
+        yield texts
+    for rows in iter_slices(part.structures):
+        is_sequence = takes_sequence(rows, config.view)
+        if is_sequence.any():
+            yield RunningText.of_rows(rows.take(np.flatnonzero(is_sequence)), part.contents).texts
+        for row in np.flatnonzero(rows.is_grid):
+            yield grid_texts(rows, int(row), config).texts
+
+
+class PartEncoder:
+    """Turns the structures of a part into rows of tokens, in dataset order, and counts what it sees."""
+
+    def __init__(
+        self, part: Part, config: EncodeConfig, tokenizer: Tokenizer, roles: RoleVocabulary, speller: Speller
+    ) -> None:
+        self.counts = EncodeCounts()
+        self._part, self._config, self._tokenizer, self._speller = part, config, tokenizer, speller
+        self._roles = RoleTable.of_part(part, roles, config.unknown_role)
+        self._has_unknown = roles.has_unknown
+        self._ids = content_ids(part)
+        self._grids = GridEncoder(tokenizer, config)
+        self._scored = {view: int(config.target in ("all", view)) for view in ("sequence", "endpoints")}
+
+    def __iter__(self) -> Iterator[TokenRows]:
+        """Yield the rows, packed where a context is set."""
+        if self._config.context is None:
+            for rows in self._structures():
+                yield self._noted(rows)
+            return
+        packer = ContextPacker(self._config.context, self.counts)
+        for rows in self._structures():
+            yield self._noted(packer.push(rows))
+        last = packer.finish()
+        if last is not None:
+            yield self._noted(last)
+
+    def _noted(self, rows: TokenRows) -> TokenRows:
+        self.counts.rows += rows.num_rows
+        self.counts.tokens += int(rows.offsets[-1])
+        return rows
+
+    def _structures(self) -> Iterator[TokenRows]:
+        for rows in iter_slices(self._part.structures):
+            encoded = self._encode(rows)
+            self.counts.structures += rows.num_rows
+            self.counts.empty_structures += int(np.count_nonzero(encoded.lengths == 0))
+            if self._has_unknown:
+                self.counts.unknown_roles += int(np.count_nonzero(encoded.columns["role"] == 1))
+            yield encoded
+
+    def _encode(self, rows: StructureRows) -> TokenRows:
+        """Return one row a structure: each view's structures together, then back in order."""
+        is_sequence = takes_sequence(rows, self._config.view)
+        groups = [np.flatnonzero(mask) for mask in (is_sequence, rows.is_grid, ~is_sequence & ~rows.is_grid)]
+        encode = (self._sequences, self._grid_cells, self._endpoints)
+        blocks = [
+            encode_group(rows.take(group)) for encode_group, group in zip(encode, groups, strict=True) if len(group)
+        ]
+        encoded = TokenRows.concatenate(blocks)
+        order = np.argsort(np.concatenate(groups))
+        return encoded if len(blocks) == 1 else encoded.take(order)
+
+    def _sequences(self, rows: StructureRows) -> TokenRows:
+        return sequence_rows(
+            rows,
+            RunningText.of_rows(rows, self._part.contents),
+            self._tokenizer,
+            self._roles,
+            self._ids,
+            self.counts,
+            target=self._scored["sequence"],
+            special_tokens=self._config.special_tokens,
+        )
+
+    def _grid_cells(self, rows: StructureRows) -> TokenRows:
+        return self._grids.rows(rows, self._roles, self.counts, target=self._scored["endpoints"])
+
+    def _endpoints(self, rows: StructureRows) -> TokenRows:
+        return endpoint_rows(rows, self._spelled, self._roles, self._ids, self.counts, target=self._scored["endpoints"])
+
+    @cached_property
+    def _spelled(self) -> SpelledContents:
+        """The pieces of all contents that endpoints show, each tokenised once."""
+        used = used_contents(self._part, self._config.view)
+        spelled = SpelledContents.of_texts(
+            self._part.contents.num_rows, used, self._surfaces(used), self._tokenizer, self._config.separator
+        )
+        self.counts.characters_replaced += spelled.num_replaced
+        return spelled
+
+    def _surfaces(self, used: Int64) -> Iterator[list[str]]:
+        for texts, found in iter_surfaces(self._part.contents, used, self._speller):
+            self.counts.contents_by_label += found.labels
+            self.counts.contents_by_local_name += found.local_names
+            self.counts.contents_without_label += found.misses
+            yield texts

@@ -1,0 +1,44 @@
+"""Units of text back to a text file, byte for byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.text_columns import iter_text_rows
+from lisdata.registry import ExportReport
+from lisdata.shards import IncidenceDataset, InputInfo
+
+
+@dataclass(frozen=True, slots=True)
+class TextExporter:
+    """Writes the documents one after another: the input's bytes where all of it was converted by source text.
+
+    A unit of another source that does not end in a newline gets one; its linked mentions and fields are losses.
+    """
+
+    name: str = "text"
+    summary: str = "Plain text"
+
+    def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
+        """Write the text that came from `files`."""
+        paths = target_paths(target, files)
+        losses: Counter[str] = Counter()
+        num_records = 0
+        for info, path in zip(files, paths, strict=True):
+            losses["rejected records"] += info.records.get("rejected", 0)
+            with replacing(path) as stream:
+                for columns, row in iter_text_rows(dataset, info.index):
+                    document = columns.document(row)
+                    stream.write(document)
+                    if info.source != self.name and not document.endswith(b"\n"):
+                        stream.write(b"\n")
+                    for participant in columns.participants(row):
+                        losses["fields" if participant.span is None else "linked mentions"] += 1
+                    num_records += 1
+        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+
+
+TEXT = TextExporter()

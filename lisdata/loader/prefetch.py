@@ -1,0 +1,78 @@
+"""Batches made ahead of their use: by one thread, or by worker processes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import torch
+from torch.utils.data import DataLoader
+
+from lisdata.loader.batches import Batch, BatchMaker, BatchPlan
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+def make_in_thread(make: Callable[[P], R], plans: Iterable[P], depth: int) -> Iterator[R]:
+    """Yield make(plan) for each plan, in order, with `depth` of them made ahead.
+
+    An error of `make` is raised where its result would stand. The thread ends with the iterator.
+    """
+    executor = ThreadPoolExecutor(1, thread_name_prefix="lisdata-loader")
+    pending: deque[Future[R]] = deque()
+    try:
+        for plan in plans:
+            pending.append(executor.submit(make, plan))
+            if len(pending) > depth:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+class WorkerProcesses:
+    """Worker processes that make batches and live as long as this object.
+
+    They are those of a PyTorch DataLoader, which keeps their results in order and raises when one of them dies.
+    """
+
+    def __init__(
+        self, maker: BatchMaker, num_workers: int, *, depth: int, pin_memory: bool, start_method: str | None
+    ) -> None:
+        self._maker = maker
+        self._plans = _Plans()
+        self._loader: DataLoader[Any] = DataLoader(
+            maker,  # type: ignore[arg-type]  # it has __getitem__, all that is used of a Dataset here
+            batch_size=None,
+            sampler=self._plans,
+            num_workers=num_workers,
+            prefetch_factor=max(depth, 1),
+            collate_fn=_unchanged,
+            pin_memory=pin_memory,
+            persistent_workers=True,
+            multiprocessing_context=start_method,
+            generator=torch.Generator(),  # else each epoch would draw a number from PyTorch's global one
+        )
+
+    def make(self, plans: Iterable[BatchPlan]) -> Iterator[Batch]:
+        """Yield the batches of `plans`, in order; an earlier call's iterator ends to be valid."""
+        self._plans.plans = plans
+        for memory, shape in self._loader:
+            yield self._maker.views(memory, shape)
+
+
+class _Plans:
+    """What the DataLoader asks for its next index."""
+
+    plans: Iterable[BatchPlan] = ()
+
+    def __iter__(self) -> Iterator[BatchPlan]:
+        return iter(self.plans)
+
+
+def _unchanged(item: Any) -> Any:
+    return item

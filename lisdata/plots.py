@@ -1,0 +1,63 @@
+"""Plots of reports, drawn without a display and without pyplot's global state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Curve = Mapping[int, float]
+
+
+def plot_loss(points: Sequence[tuple[int, float]], path: Path) -> None:
+    """Draw training loss in nats against steps, as a PNG."""
+    figure = _new_figure()
+    axes = figure.add_subplot()
+    axes.plot([step for step, _ in points], [loss for _, loss in points], linewidth=1)
+    axes.set(xlabel="step", ylabel="training loss (nats per token)")
+    axes.grid(alpha=0.3)
+    _write(figure, path)
+
+
+def plot_perplexity(
+    curves: Mapping[str, Curve],
+    path: Path,
+    *,
+    published: Mapping[str, Curve] | None = None,
+    training_length: int | None = None,
+) -> None:
+    """Draw perplexity against context length, one line a model, as a PNG.
+
+    `published` curves, those of the paper, are dotted, in the colour of the model of the same name. `training_length`
+    is marked by a vertical line.
+    """
+    figure = _new_figure()
+    axes = figure.add_subplot()
+    colours = {name: f"C{index}" for index, name in enumerate([*curves, *(published or {})])}
+    for name, curve in curves.items():
+        axes.plot(list(curve), list(curve.values()), marker="o", color=colours[name], label=name)
+    for name, curve in (published or {}).items():
+        axes.plot(list(curve), list(curve.values()), ":", color=colours[name], label=f"{name} (paper)")
+    lengths = sorted({length for curve in [*curves.values(), *(published or {}).values()] for length in curve})
+    axes.set(xscale="log", yscale="log", xlabel="context length (tokens)", ylabel="perplexity")
+    axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter("{x:g}")
+    if training_length is not None:
+        axes.axvline(training_length, color="grey", linewidth=0.8, linestyle="--", label="training length")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    _write(figure, path)
+
+
+def _new_figure() -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(7, 4.5), layout="constrained")
+
+
+def _write(figure: Figure, path: Path) -> None:
+    figure.savefig(path, dpi=120, metadata={"Software": None})

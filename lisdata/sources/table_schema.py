@@ -1,0 +1,165 @@
+"""Table Schema and Data Package descriptions: names, types, keys, NULL spellings and dialect of delimited files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import fsspec
+import orjson
+
+from lisdata.errors import SchemaError
+from lisdata.records import ForeignKey
+
+_UNCHECKED = ("object", "array", "list", "duration", "geopoint", "geojson")
+_CHECKED = ("string", "any", "integer", "number", "boolean", "date", "datetime", "time", "year", "yearmonth")
+_OTHER_SPELLINGS = ("decimalChar", "groupChar", "bareNumber", "trueValues", "falseValues")
+# Dialect properties that are understood, and those that are accepted only with the value that says nothing.
+_DIALECT = ("delimiter", "quoteChar", "header")
+_NEUTRAL = {"doubleQuote": (True,), "skipInitialSpace": (False,), "commentChar": ("",), "caseSensitiveHeader": (True,)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredField:
+    """A column as declared; `checked_type` is None where its cells are spelled in a way that is not checked."""
+
+    name: str
+    type: str
+    checked_type: str | None
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredTable:
+    """What a schema file says about one table; None where it says nothing."""
+
+    name: str | None
+    fields: tuple[DeclaredField, ...]
+    primary_key: tuple[str, ...]
+    foreign_keys: tuple[ForeignKey, ...]
+    null_tokens: tuple[str, ...] | None
+    dialect: dict[str, Any]
+    encoding: str | None
+
+
+def load_declared_table(path: str, file_name: str, table: str | None) -> DeclaredTable:
+    """Read a Table Schema, or the resource of a Data Package that has the file's path or the table's name.
+
+    SchemaError for what is not one, for no or several fitting resources, and for a dialect that is not understood.
+    """
+    with fsspec.open(path, "rb").open() as stream:
+        text = stream.read()
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{path}: expected JSON, found {error}") from error
+    if isinstance(data, dict) and isinstance(data.get("resources"), list):
+        return _read_resource(path, _find_resource(path, data["resources"], file_name, table))
+    if isinstance(data, dict) and "fields" in data:
+        return _read_schema(path, data, name=None, resource={})
+    raise SchemaError(f"{path}: expected a Table Schema (with fields) or a Data Package (with resources)")
+
+
+def _find_resource(path: str, resources: list[Any], file_name: str, table: str | None) -> dict[str, Any]:
+    found = [r for r in resources if isinstance(r, dict) and isinstance(r.get("name"), str)]
+    if table is not None:
+        fits = [r for r in found if r["name"] == table]
+    else:
+        stem = PurePosixPath(file_name).name.split(".")[0]
+        fits = [r for r in found if _is_same_file(r.get("path"), file_name)] or [r for r in found if r["name"] == stem]
+    if len(fits) != 1:
+        names = ", ".join(r["name"] for r in found)
+        wanted = f"the path {file_name}" if table is None else f"the name {table}"
+        raise SchemaError(f"{path}: expected one resource with {wanted}, found {len(fits)} (resources: {names})")
+    return fits[0]
+
+
+def _is_same_file(path: Any, file_name: str) -> bool:
+    if not isinstance(path, str):
+        return False
+    ours, theirs = PurePosixPath(file_name).parts, PurePosixPath(path).parts
+    length = min(len(ours), len(theirs))
+    return length > 0 and ours[-length:] == theirs[-length:]
+
+
+def _read_resource(path: str, resource: dict[str, Any]) -> DeclaredTable:
+    schema = resource.get("schema")
+    if not isinstance(schema, dict) or "fields" not in schema:
+        raise SchemaError(f"{path}: resource {resource['name']}: expected a schema with fields, found none")
+    return _read_schema(path, schema, name=resource["name"], resource=resource)
+
+
+def _read_schema(path: str, schema: dict[str, Any], *, name: str | None, resource: dict[str, Any]) -> DeclaredTable:
+    where = path if name is None else f"{path}: resource {name}"
+    fields = tuple(_read_field(where, entry) for entry in _list_of(where, "fields", schema["fields"]))
+    names = {f.name for f in fields}
+    keys = [_read_foreign_key(where, e) for e in _list_of(where, "foreignKeys", schema.get("foreignKeys", []))]
+    primary_key = _names(where, "primaryKey", schema.get("primaryKey", []))
+    for column in [*primary_key, *(c for key in keys for c in key.columns)]:
+        if column not in names:
+            raise SchemaError(f"{where}: expected keys of declared fields, found {column!r}")
+    missing = schema.get("missingValues")
+    if missing is not None and not all(isinstance(token, str) for token in _list_of(where, "missingValues", missing)):
+        raise SchemaError(f"{where}: expected missingValues to be texts, found {missing!r}")
+    dialect = resource.get("dialect", {})
+    _check_dialect(where, dialect)
+    return DeclaredTable(
+        name=name,
+        fields=fields,
+        primary_key=primary_key,
+        foreign_keys=tuple(keys),
+        null_tokens=None if missing is None else tuple(missing),
+        dialect={key: value for key, value in dialect.items() if key in _DIALECT},
+        encoding=resource.get("encoding"),
+    )
+
+
+def _read_field(where: str, entry: Any) -> DeclaredField:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise SchemaError(f"{where}: expected fields with a name, found {entry!r}")
+    type_ = entry.get("type", "string")
+    if type_ not in _CHECKED + _UNCHECKED:
+        known = ", ".join(_CHECKED + _UNCHECKED)
+        raise SchemaError(f"{where}: field {entry['name']}: expected a type ({known}), found {type_!r}")
+    plain = entry.get("format", "default") == "default" and not any(key in entry for key in _OTHER_SPELLINGS)
+    return DeclaredField(
+        name=entry["name"],
+        type=type_,
+        checked_type=type_ if plain and type_ in _CHECKED else None,
+        required=entry.get("constraints", {}).get("required", False) is True,
+    )
+
+
+def _read_foreign_key(where: str, entry: Any) -> ForeignKey:
+    reference = entry.get("reference") if isinstance(entry, dict) else None
+    if not isinstance(reference, dict):
+        raise SchemaError(f"{where}: expected foreignKeys with fields and reference, found {entry!r}")
+    columns = _names(where, "foreignKeys.fields", entry.get("fields", []))
+    references = _names(where, "foreignKeys.reference.fields", reference.get("fields", []))
+    if not columns or len(columns) != len(references):
+        raise SchemaError(f"{where}: expected as many fields as they refer to, found {columns} and {references}")
+    # An empty or absent resource is this table: the caller knows its name.
+    return ForeignKey(columns=columns, table=reference.get("resource") or "", references=references)
+
+
+def _names(where: str, what: str, value: Any) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SchemaError(f"{where}: expected {what} to be a name or a list of names, found {value!r}")
+    return tuple(names)
+
+
+def _list_of(where: str, what: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise SchemaError(f"{where}: expected {what} to be a list, found {value!r}")
+    return value
+
+
+def _check_dialect(where: str, dialect: Any) -> None:
+    if not isinstance(dialect, dict):
+        raise SchemaError(f"{where}: expected dialect to be an object, found {dialect!r}")
+    for key, value in dialect.items():
+        known = key in (*_DIALECT, "lineTerminator", "csvddfVersion", "$schema") or value in _NEUTRAL.get(key, ())
+        if not known:
+            raise SchemaError(f"{where}: expected a dialect of {', '.join(_DIALECT)}, found {key} = {value!r}")

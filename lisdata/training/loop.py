@@ -1,0 +1,266 @@
+"""The training loop: AdamW on next-token loss, with checkpoints from which a run goes on exactly."""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lisdata.checkpoints import (
+    Checkpoint,
+    check_facts,
+    latest,
+    prune_checkpoints,
+    read_checkpoint,
+    write_checkpoint,
+)
+from lisdata.errors import LisDataError
+from lisdata.models import describe_model
+from lisdata.training.batches import BatchSource
+from lisdata.training.config import TrainConfig
+from lisdata.training.loss import move_batch, next_token_loss
+from lisdata.training.report import LossCurve, write_report
+
+NUM_KEPT_CHECKPOINTS = 2
+
+Evaluate = Callable[[nn.Module], dict[str, Any]]
+"""Measures a model, which it may put into evaluation mode, and returns results ready for JSON."""
+
+
+class DivergedError(LisDataError):
+    """The loss is no longer a finite number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run is after a step; `step` counts from 1."""
+
+    step: int
+    num_steps: int
+    loss: float
+    learning_rate: float
+    tokens_per_second: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainResult:
+    """How a run ended; `is_finished` is false when it was interrupted and waits to be resumed."""
+
+    step: int
+    is_finished: bool
+    checkpoint: Path
+    report: Path
+
+
+def train(
+    model: nn.Module,
+    batches: BatchSource,
+    config: TrainConfig,
+    *,
+    directory: Path,
+    facts: dict[str, Any] | None = None,
+    evaluate: Evaluate | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> TrainResult:
+    """Train `model` on the device where it is, or go on where an earlier call with this `directory` stopped.
+
+    A resumed run has the weights, bit for bit, of one that was never stopped (on one machine and, on a GPU, as far as
+    torch's kernels are deterministic). Checkpoints go to directory/checkpoints, results to report.json and loss.png.
+    `facts` are further conditions under which alone the run resumes, such as the hash of the `labels`. `evaluate` is
+    called every `evaluate_every` steps and after the last. The first SIGINT ends the run after its step, with a
+    checkpoint; the second acts as usual.
+
+    Raises CheckpointError when the directory holds another run, DivergedError when the loss is not finite.
+    """
+    device = next(model.parameters()).device
+    all_facts = {
+        "model": describe_model(model),
+        "training": config.trajectory(),
+        "batches": batches.description(),
+        **(facts or {}),
+    }
+    run = _Run(model, batches, config, device, all_facts)
+    checkpoints = directory / "checkpoints"
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices), _threads(config.num_threads), _interruption() as interrupted:
+        torch.manual_seed(config.seed)
+        path = latest(checkpoints)
+        if path is not None:
+            checkpoint = read_checkpoint(path)
+            check_facts(checkpoint.facts, all_facts, path)
+            run.restore(checkpoint)
+        while run.step < config.num_steps and not interrupted.is_set():
+            progress = run.take_step()
+            is_last = run.step == config.num_steps
+            if evaluate is not None and (is_last or _is_due(run.step, config.evaluate_every)):
+                run.evaluations.append({"step": run.step, **evaluate(model)})
+            if is_last or _is_due(run.step, config.checkpoint_every):
+                path = run.save(checkpoints)
+            if on_progress is not None:
+                on_progress(progress)
+        if path is None or run.saved_step != run.step:
+            path = run.save(checkpoints)
+    return TrainResult(
+        step=run.step,
+        is_finished=run.step == config.num_steps,
+        checkpoint=path,
+        report=write_report(run.to_report(), run.curve, directory),
+    )
+
+
+class _Run:
+    """What changes while a run goes on, and its passage to and from a checkpoint."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        batches: BatchSource,
+        config: TrainConfig,
+        device: torch.device,
+        facts: dict[str, Any],
+    ) -> None:
+        self.model = model
+        self.batches = batches
+        self.config = config
+        self.device = device
+        self.facts = facts
+        self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        self.optimizer = torch.optim.AdamW(
+            self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+        )
+        self.step = 0
+        self.saved_step: int | None = None
+        self.seconds = 0.0
+        self.curve = LossCurve.for_run(config.num_steps)
+        self.evaluations: list[dict[str, Any]] = []
+
+    def take_step(self) -> Progress:
+        began = time.perf_counter()
+        learning_rate = self.config.learning_rate_at(self.step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        batch = move_batch(self.batches.next_batch(), self.device)
+        self.model.train()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
+            loss = next_token_loss(self.model, batch)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise DivergedError(f"step {self.step + 1}: expected a finite loss, found {value}")
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.step += 1
+        self.curve.add(self.step, value)
+        seconds = time.perf_counter() - began
+        self.seconds += seconds
+        return Progress(
+            step=self.step,
+            num_steps=self.config.num_steps,
+            loss=value,
+            learning_rate=learning_rate,
+            tokens_per_second=batch["input_ids"].numel() / seconds,
+        )
+
+    def save(self, directory: Path) -> Path:
+        path = write_checkpoint(self.to_checkpoint(), directory)
+        prune_checkpoints(directory, keep=NUM_KEPT_CHECKPOINTS)
+        self.saved_step = self.step
+        return path
+
+    def to_checkpoint(self) -> Checkpoint:
+        moments = self.optimizer.state_dict()["state"]
+        random = {"cpu": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            random["cuda"] = torch.cuda.get_rng_state(self.device)
+        return Checkpoint(
+            step=self.step,
+            facts=self.facts,
+            state={
+                "batches": self.batches.state_dict(),
+                "curve": asdict(self.curve),
+                "evaluations": self.evaluations,
+                "seconds": self.seconds,
+            },
+            tensors={
+                "model": self.model.state_dict(),
+                "optimizer": {
+                    f"{parameter}/{key}": value
+                    for index, parameter in enumerate(self.parameters)
+                    for key, value in moments[index].items()
+                },
+                "random": random,
+            },
+        )
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        self.model.load_state_dict(checkpoint.tensors["model"])
+        index = {parameter: i for i, parameter in enumerate(self.parameters)}
+        moments: dict[int, dict[str, Tensor]] = {i: {} for i in index.values()}
+        for name, value in checkpoint.tensors["optimizer"].items():
+            parameter, _, key = name.rpartition("/")
+            moments[index[parameter]][key] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        self.batches.load_state_dict(checkpoint.state["batches"])
+        self.curve = LossCurve(**checkpoint.state["curve"])
+        self.evaluations = checkpoint.state["evaluations"]
+        self.seconds = checkpoint.state["seconds"]
+        self.step = self.saved_step = checkpoint.step
+        torch.set_rng_state(checkpoint.tensors["random"]["cpu"])
+        if self.device.type == "cuda":
+            torch.cuda.set_rng_state(checkpoint.tensors["random"]["cuda"], self.device)
+
+    def to_report(self) -> dict[str, Any]:
+        return {
+            "num_parameters": sum(p.numel() for p in self.model.parameters()),
+            "training": asdict(self.config),
+            "facts": self.facts,
+            "device": str(self.device),
+            "num_steps_done": self.step,
+            "is_finished": self.step == self.config.num_steps,
+            "seconds": self.seconds,
+            "evaluations": self.evaluations,
+        }
+
+
+def _is_due(step: int, every: int | None) -> bool:
+    return every is not None and step % every == 0
+
+
+@contextmanager
+def _threads(num_threads: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(num_threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _interruption() -> Iterator[threading.Event]:
+    """Turn the first SIGINT into an event; outside the main thread, where none can be caught, it never comes."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import fsspec
 
 import lisdata
-from lisdata.inputs import InputFile, InputSlice, find_inputs
+from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, find_inputs
 from lisdata.records import Records
 from lisdata.registry import Source, load_converter, load_source
 from lisdata.rejects import RejectWriter
@@ -108,7 +108,7 @@ def plan_conversion(config: ConvertConfig, paths: list[str], to: str | Path) -> 
     converter = load_converter(source.converter)
     own, others = split_options(config.options, source.options_type, converter.options_type, config.source)
     files = find_inputs(paths, suffixes=source.suffixes, exclude=str(to))
-    units = list(_units(source, source.options_type(**own), files, config.unit_mib << 20))
+    units = list(_units(source, source.options_type(**own), files, config.unit_mib * MEBIBYTE))
     inputs = [{k: v for k, v in asdict(f).items() if k != "path"} for f in files]
     plan = {
         "format": INCIDENCE_FORMAT,
@@ -239,7 +239,7 @@ class _PartWriter:
 
     def __init__(self, directory: Path, unit: str, plan: JsonDict) -> None:
         self._directory, self._unit = directory, unit
-        self._limit = plan["unit_mib"] << 20
+        self._limit = plan["unit_mib"] * MEBIBYTE
         self._compression = None if plan["compression"] == "none" else plan["compression"]
         self._entries: list[JsonDict] = []
         self._writer: ShardWriter | None = None

@@ -43,6 +43,8 @@ def check_structure(structure: Structure) -> None:
     """Raise SchemaError, naming the record and the column, unless `structure` may stand in a shard."""
     try:
         batch = Structure.to_arrow([structure])
+    except UnicodeEncodeError as error:
+        raise SchemaError(f"{structure.record_id}: expected labels of UTF-8 text, found {error}") from error
     except (pa.ArrowInvalid, OverflowError) as error:  # a number does not fit its column
         raise SchemaError(f"{structure.record_id}: expected numbers of the schema's types, found {error}") from error
     rows, contents, labels = (pa.Table.from_batches([b]) for b in (batch.structures, batch.contents, batch.labels))

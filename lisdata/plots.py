@@ -53,6 +53,27 @@ def plot_perplexity(
     _write(figure, path)
 
 
+def plot_by_kind(table: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
+    """Draw mean loss by kind before and after training, a pair of bars a kind for each model, as a PNG.
+
+    `table` is model -> kind -> {"before", "after"}, in nats per token.
+    """
+    figure = _new_figure()
+    axes = figure.add_subplot()
+    rows = [
+        (f"{kind}\n{model}" if len(table) > 1 else kind, row)
+        for model, kinds in table.items()
+        for kind, row in kinds.items()
+    ]
+    for offset, when in ((-0.2, "before"), (0.2, "after")):
+        axes.bar([n + offset for n in range(len(rows))], [row[when] for _, row in rows], width=0.4, label=when)
+    axes.set_xticks(range(len(rows)), [name for name, _ in rows])
+    axes.set(ylabel="loss (nats per token)")
+    axes.grid(alpha=0.3, axis="y")
+    axes.legend()
+    _write(figure, path)
+
+
 def _new_figure() -> Figure:
     from matplotlib.figure import Figure
 

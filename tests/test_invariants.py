@@ -167,7 +167,7 @@ def test_a_code_of_another_vocabulary_is_refused(column: str, kind: str, wrong: 
 
 
 def test_a_negative_deprel_is_refused() -> None:
-    with pytest.raises(SchemaError, match="deprel: expected a row of the .* labels, of kind deprel, found -1"):
+    with pytest.raises(SchemaError, match=r"deprel: expected a row of the .* labels, of kind deprel, found -1"):
         check(changed(tables_of(SENTENCE), "structures", "deprel", 0, [-1, None, None]))
 
 
@@ -314,7 +314,7 @@ def test_a_label_that_is_not_utf_8_is_refused() -> None:
     broken = pa.array(values, pa.large_binary()).view(pa.large_string())
     field = tables["labels"].schema.field("label")
 
-    with pytest.raises(SchemaError, match="part-0 labels: expected a valid Arrow table, found .*UTF8"):
+    with pytest.raises(SchemaError, match=r"part-0 labels: expected a valid Arrow table, found .*UTF8"):
         check(tables | {"labels": tables["labels"].set_column(1, field, broken)})
 
 
@@ -367,7 +367,19 @@ def test_a_table_of_another_schema_is_refused(table: str) -> None:
 )
 def test_a_number_that_does_not_fit_its_column_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(SchemaError, match="sentence#0: expected numbers of the schema's types"):
-        check_structure(replace(SENTENCE, document=SENTENCE.document, **change))
+        check_structure(replace(SENTENCE, **change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"instances": (Instance(label="\ud800"), Instance(label="f"))},
+        {"occurrences": (Occurrence(content=Content(ContentKind.BNODE, b"b", scope="\ud800")),) * 3},
+    ],
+)
+def test_a_label_that_utf_8_cannot_hold_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(SchemaError, match="sentence#0: expected labels of UTF-8 text, found .*surrogates not allowed"):
+        check_structure(replace(SENTENCE, **change))
 
 
 def test_a_dataset_of_nothing_passes() -> None:

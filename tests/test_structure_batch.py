@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -113,9 +115,9 @@ def test_nothing_is_listed_after_a_grid() -> None:
         lambda b: b.end(),
     ],
 )
-def test_a_piece_needs_an_open_structure(act: object) -> None:
+def test_a_piece_needs_an_open_structure(act: Callable[[StructureBuilder], object]) -> None:
     with pytest.raises(ValueError, match="no structure is open"):
-        act(StructureBuilder())  # type: ignore[operator]
+        act(StructureBuilder())
 
 
 def test_an_open_structure_is_not_finished() -> None:

@@ -98,7 +98,7 @@ def _grid_rows(structure: Structure, first_occurrence: int, first_instance: int)
         return []
     import numpy as np
 
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for cell in range(min(structure.tensor.size, MAX_CELLS)):
         place = ",".join(str(int(c)) for c in np.unravel_index(cell, structure.tensor.shape))
         value = str(structure.tensor.reshape(-1)[cell])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
 import click
@@ -12,6 +12,7 @@ import click
 from lisdata.runs import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
+Show = Callable[[float, float, str], None]
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def run_progress(label: str) -> Iterator[Callable[[Progress], None]]:
 
 
 @contextmanager
-def counter(label: str, *, unit: str) -> Iterator[Callable[[float, float, str], None]]:
+def counter(label: str, *, unit: str) -> Iterator[Show]:
     """Give a callback (done, total, note) that shows a bar with rate and time left."""
     show = _bar(label, unit) if sys.stderr.isatty() else _lines(label, unit)
     callback = next(show)
@@ -32,7 +33,7 @@ def counter(label: str, *, unit: str) -> Iterator[Callable[[float, float, str], 
         show.close()
 
 
-def _bar(label: str, unit: str) -> Iterator[Callable[[float, float, str], None]]:
+def _bar(label: str, unit: str) -> Generator[Show, None, None]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -55,7 +56,7 @@ def _bar(label: str, unit: str) -> Iterator[Callable[[float, float, str], None]]
         yield show
 
 
-def _lines(label: str, unit: str) -> Iterator[Callable[[float, float, str], None]]:
+def _lines(label: str, unit: str) -> Generator[Show, None, None]:
     started = time.monotonic()
     last = [-SECONDS_BETWEEN_LINES]
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lisdata.content_columns import ContentColumns
 from lisdata.contents import LabelBuilder, Role
-from lisdata.converters.flat_structures import FlatStructures, count_from_zero, record_ids
+from lisdata.converters.flat_structures import FlatStructures, count_from_zero
 from lisdata.converters.table_roles import DIALECT, Key, column_role, split_keys
 from lisdata.records import RowRecords
 from lisdata.schema import NO_ROW, ContentKind, LabelKind, StructureKind
@@ -123,7 +123,6 @@ def _rows_to_structures(
         num_cells = np.add.reduceat(num_cells, starts)
     in_structure = (np.arange(num_rows) % rows_per_structure).astype(np.uint32)
     return FlatStructures(
-        record_id=record_ids(records.file, records.begin[starts]),
         begin=records.begin[starts],
         end=records.end[ends - 1],
         num_occurrences=num_cells,
@@ -146,7 +145,6 @@ def _dialect_to_structure(
     begin, end = (np.array([records.dialect[name]], np.uint64) for name in ("begin", "end"))
     one, num_facts = np.ones(1, np.int64), np.array([len(said)])
     return FlatStructures(
-        record_id=record_ids(records.file, begin, ".0"),
         begin=begin,
         end=end,
         num_occurrences=num_facts,

@@ -56,7 +56,8 @@ class _Grouped:
 
     def __init__(self, units: list[Int64], num_units: int) -> None:
         unit = np.concatenate(units)
-        self.order = np.argsort(unit, kind="stable")
+        is_grouped = bool((unit[1:] >= unit[:-1]).all())  # most text has tokens alone: then nothing is moved
+        self.order: Int64 | slice = slice(None) if is_grouped else np.argsort(unit, kind="stable")
         self.offsets = np.concatenate(([0], np.cumsum(np.bincount(unit, minlength=num_units))))
         self.number = np.empty(len(unit), np.int64)  # of each item in its unit
         self.number[self.order] = np.arange(len(unit)) - self.offsets[unit[self.order]]
@@ -109,11 +110,10 @@ class _Columns:
     def _spans(self) -> pa.Array:
         records, tokens, order = self.records, self.tokens, self.occurrences.order
         none = np.zeros(len(self.field_unit), np.int64)
+        is_null = np.repeat([False, True], [len(tokens.unit) + len(self.others), len(none)])
         begin = np.concatenate([tokens.begin, records.mention_begin[self.others].astype(np.int64), none])
         end = np.concatenate([tokens.end, records.mention_end[self.others].astype(np.int64), none])
-        mask = None
-        if len(none):
-            mask = pa.array(order >= len(begin) - len(none))
+        mask = pa.array(is_null[order]) if len(none) else None
         spans = struct_array(SPAN_TYPE, [begin[order].astype(np.uint64), end[order].astype(np.uint64)], mask)
         return list_array(self.occurrences.offsets, spans, nullable=True)
 
@@ -133,7 +133,7 @@ class _Columns:
         token_role = self.labels.role(Role(records.unit, TOKEN))
         span_role = self.labels.role(Role(MENTION, SPAN)) if len(self.apart) else 0
         sigma = [np.full(num_tokens, token_role), np.full(len(self.apart), span_role), records.field_role]
-        position = np.zeros(len(order), np.int64)
+        position = np.zeros(sum(map(len, occurrence)), np.int64)
         position[:num_tokens] = number[:num_tokens]  # tokens come first among a unit's occurrences
         pairs = incidence_array(np.concatenate(occurrence)[order], np.concatenate(instance)[order])
         return {

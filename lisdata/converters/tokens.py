@@ -45,9 +45,10 @@ def find_tokens(records: TextRecords) -> tuple[Tokens, pa.RecordBatch]:
     is_spelling = _lie_inside(word_begins, begins[shown], ends[shown])
     word_begins, word_ends = word_begins[~is_spelling], word_ends[~is_spelling]
     codes, words = _distinct(data, word_begins, word_ends)
-    order = np.argsort(np.concatenate([word_begins, begins[shown]]), kind="stable")
-    begin = np.concatenate([word_begins, begins[shown]])[order]
-    unit = np.searchsorted(offsets, begin, side="right") - 1
+    begin = np.concatenate([word_begins, begins[shown]])
+    order = np.argsort(begin, kind="stable") if len(shown) else slice(None)
+    begin = begin[order]
+    unit = np.repeat(np.arange(records.num_records), np.diff(np.searchsorted(begin, offsets)))
     tokens = Tokens(
         unit=unit,
         begin=begin - offsets[unit],

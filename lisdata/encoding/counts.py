@@ -12,7 +12,7 @@ class EncodeCounts:
     structures, rows, tokens: what was read and written; empty_structures gave no token.
     endpoints: those that were spelled; endpoints_without_pieces have an empty surface; cells_left_out were cut from
     grids.
-    isolated_occurrences and empty_instances take part in nothing, so no view shows them.
+    isolated_occurrences take part in no instance, so no view shows them; nor do endpoints show empty_instances.
     documents_not_utf8: their bytes that do not fit are read as lone surrogates, one a byte.
     incidences_left_out: those of a sequence that are not its words' (arcs, fields), which do not repeat its text.
     words, words_without_piece: occurrences that spell the running text, and those that no piece begins; tags_lost are

@@ -57,18 +57,15 @@ def _by_instance(instance: Int64) -> slice | Int64:
 def _count(rows: StructureRows, lengths: Int64, counts: EncodeCounts) -> None:
     counts.endpoints += int(np.count_nonzero(lengths))
     counts.endpoints_without_pieces += int(np.count_nonzero(lengths == 0))
-    count_hidden(rows, counts)
+    counts.isolated_occurrences += num_unused(rows.incidence_occurrence, rows.occurrence_offsets)
+    counts.empty_instances += num_unused(rows.incidence_instance, rows.instance_offsets)
 
 
-def count_hidden(rows: StructureRows, counts: EncodeCounts) -> None:
-    """Count the occurrences and instances that take part in no incidence."""
-    for numbers, offsets, name in (
-        (rows.incidence_occurrence, rows.occurrence_offsets, "isolated_occurrences"),
-        (rows.incidence_instance, rows.instance_offsets, "empty_instances"),
-    ):
-        is_used = np.zeros(offsets[-1], bool)
-        is_used[numbers] = True
-        setattr(counts, name, getattr(counts, name) + int(np.count_nonzero(~is_used)))
+def num_unused(numbers: Int64, offsets: Int64) -> int:
+    """Return how many of the occurrences (or instances) between `offsets` no incidence names by `numbers`."""
+    is_used = np.zeros(offsets[-1], bool)
+    is_used[numbers] = True
+    return int(np.count_nonzero(~is_used))
 
 
 def token_rows(rows: StructureRows, columns: Columns, lengths: Int64, target: int) -> TokenRows:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lisdata.encoding.alignment import align_pieces
 from lisdata.encoding.counts import EncodeCounts
-from lisdata.encoding.endpoints_view import count_hidden, token_rows
+from lisdata.encoding.endpoints_view import num_unused, token_rows
 from lisdata.encoding.part_tables import NO_CONTENT, NONE, RoleTable
 from lisdata.encoding.pieces import Bools, Int64, first_of_each, row_numbers, running_starts
 from lisdata.encoding.running_text import RunningText
@@ -163,4 +163,4 @@ def _count(rows: StructureRows, words: Words, is_begun: Bools, counts: EncodeCou
     counts.words_without_piece += len(lost)
     counts.tags_lost += int(np.count_nonzero(is_tagged))
     counts.incidences_left_out += len(rows.sigma) - len(words.occurrence)
-    count_hidden(rows, counts)
+    counts.isolated_occurrences += num_unused(rows.incidence_occurrence, rows.occurrence_offsets)

@@ -42,7 +42,7 @@ _ORDER = ("edge", "node", "weight", "direction", "attrs")
 
 @dataclass(frozen=True, slots=True)
 class HifExporter:
-    """Writes a HIF document for each input: its JSON model, arrays in order; white space and member order may differ."""
+    """Writes a HIF document for each input: its JSON model, arrays in order; spaces and order of members may differ."""
 
     name: str = "hif"
     summary: str = "Hypergraphs in the Hypergraph Interchange Format (HIF JSON)"

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numba import types
 
 from lisdata.kernels.arrays import binary_buffers, fixed_binary
-from lisdata.kernels.compiled import BYTES, INT64S, inner, kernel, load_u64, multiply_high
+from lisdata.kernels.compiled import BYTES, INT64S, OUT_BYTES, OUT_UINT64S, inner, kernel, load_u64, multiply_high
 from lisdata.schema import KEY_TYPE, NO_ROW
 
 SYMBOL_COLUMNS = ("datatype", "language", "scope")
@@ -162,15 +162,14 @@ def _write_big_endian(out: Any, at: Any, value: Any) -> None:
 @kernel(
     types.void(
         BYTES, INT64S, BYTES, types.Array(types.uint32, 2, "C", readonly=True), INT64S, BYTES, BYTES,
-        types.Array(types.uint8, 1, "C"), types.Array(types.uint8, 2, "C"),
+        OUT_BYTES, OUT_UINT64S, types.Array(types.uint8, 2, "C"),
     )
 )  # fmt: skip
 def _content_keys(
     kind: Any, offsets: Any, data: Any, symbols: Any, symbol_offsets: Any, symbol_data: Any, secret: Any,
-    message: Any, out: Any,
+    message: Any, lanes: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Write key r to out[r]; `message` is scratch room for the longest message."""
-    lanes = np.empty(8, np.uint64)
+    """Write key r to out[r]; `message` is scratch room for the longest message and `lanes` for 8 words."""
     for row in range(len(kind)):
         message[0] = kind[row]
         length = _append_field(message, 1, data, offsets[row], offsets[row + 1])
@@ -213,8 +212,10 @@ def content_keys(
     room = 10 + int(np.diff(lexical_offsets).max(initial=0)) + 3 * (9 + longest_symbol)
     out = np.empty((len(kind), 16), np.uint8)
     symbols = np.ascontiguousarray(symbols, np.uint32)
-    message = np.empty(room, np.uint8)
-    _content_keys(kind, lexical_offsets, lexical_data, symbols, symbol_offsets, symbol_data, _SECRET, message, out)
+    message, lanes = np.empty(room, np.uint8), np.empty(8, np.uint64)
+    _content_keys(
+        kind, lexical_offsets, lexical_data, symbols, symbol_offsets, symbol_data, _SECRET, message, lanes, out
+    )
     return out
 
 

@@ -16,7 +16,7 @@ from numba import types
 
 from lisdata.kernels.arrays import binary_array
 from lisdata.kernels.characters import check_string, encode, is_plain_iri, read_escape
-from lisdata.kernels.compiled import BYTES, OUT_BYTES, OUT_INT64S, inner, kernel
+from lisdata.kernels.compiled import BYTES, OUT_BYTES, OUT_INT64S, OUT_UINT64S, inner, kernel
 from lisdata.kernels.ntriples_tokens import (
     COLON,
     CR,
@@ -36,14 +36,14 @@ from lisdata.kernels.ntriples_tokens import (
     string_end,
     suffix_end,
 )
-from lisdata.kernels.spans import grown, hash_of, new_slots, number_in, slot_of, take_slot
+from lisdata.kernels.spans import fill_slots, hash_of, new_slots, number_in, slot_of, take_slot
 from lisdata.schema import NO_ROW, ContentKind
 
 PADDING = b"\n" + bytes(31)
 """What must follow a block in its buffer: scanning stops at the newline and reads whole words past it."""
 
 ROW = np.dtype([("begin", "i8"), ("end", "i8"), ("subject", "u4"), ("predicate", "u4"), ("object", "u4")], align=True)
-TERM = np.dtype(
+SPAN = np.dtype(
     [
         ("begin", "i8"),
         ("end", "i8"),
@@ -55,7 +55,6 @@ TERM = np.dtype(
     ],
     align=True,
 )
-SYMBOL = np.dtype([("begin", "i8"), ("end", "i8")])
 
 _ENTITY, _BNODE, _LITERAL = int(ContentKind.ENTITY), int(ContentKind.BNODE), int(ContentKind.LITERAL)
 _ROWS, _TERMS, _SYMBOLS = 0, 1, 2
@@ -133,10 +132,9 @@ def _token_end(data: Any, at: Any) -> Any:
 
 @inner
 def _scan_triple(
-    data: Any, at: Any, size: Any, rows: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
+    data: Any, at: Any, row: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
 ) -> Any:
-    """Fill the next row from the triple at `at`; return the index of the line's end, -1 if the line is not plain."""
-    row = rows[counts[_ROWS]]
+    """Fill `row` from the triple at `at`; return the index of the line's end, -1 if the line is not plain."""
     for part in range(3):
         if (part < 2 and data[at] == QUOTE) or (part == 1 and data[at] != LESS):
             return -1
@@ -161,15 +159,28 @@ def _scan_triple(
     return at if data[at] == LF or data[at] == CR else -1
 
 
-_ROW_ARRAY, _TERM_ARRAY = numba.from_dtype(ROW)[::1], numba.from_dtype(TERM)[::1]
-_SYMBOL_ARRAY = numba.from_dtype(SYMBOL)[::1]
+_ROW_ARRAY, _SPAN_ARRAY = numba.from_dtype(ROW)[::1], numba.from_dtype(SPAN)[::1]
 
 
-@kernel(types.void(BYTES, types.int64, _ROW_ARRAY, _TERM_ARRAY, _SYMBOL_ARRAY, OUT_INT64S))
-def _scan(data: Any, size: Any, rows: Any, terms: Any, symbols: Any, counts: Any) -> None:
-    slots, symbol_slots = new_slots(4096), new_slots(64)
-    at = 0
-    while at < size:
+@kernel(types.int64(BYTES, types.int64))
+def _count_lines(data: Any, size: Any) -> Any:
+    """Return a number no smaller than that of the lines in data[:size]."""
+    count = 1
+    for index in range(size):
+        count += (data[index] == LF) | (data[index] == CR)
+    return count
+
+
+@kernel(
+    types.int64(
+        BYTES, types.int64, types.int64, _ROW_ARRAY, _SPAN_ARRAY, OUT_UINT64S, _SPAN_ARRAY, OUT_UINT64S, OUT_INT64S
+    )
+)  # fmt: skip
+def _scan(
+    data: Any, at: Any, size: Any, rows: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
+) -> Any:
+    """Scan lines from `at` until slots grow scarce; return where it stopped."""
+    while at < size and 2 * counts[_TERMS] + 6 < len(slots) and 2 * counts[_SYMBOLS] + 2 < len(symbol_slots):
         begin = at
         at = skip_blanks(data, at)
         if data[at] == LF or data[at] == CR:
@@ -179,20 +190,22 @@ def _scan(data: Any, size: Any, rows: Any, terms: Any, symbols: Any, counts: Any
             at = line_end(data, at)
             continue
         row = rows[counts[_ROWS]]
-        end = _scan_triple(data, at, size, rows, terms, slots, symbols, symbol_slots, counts)
+        end = _scan_triple(data, at, row, terms, slots, symbols, symbol_slots, counts)
         if end < 0:
             row.subject = NO_ROW
             end = line_end(data, at)
         at = after_line(data, end)
         row.begin, row.end = begin, min(at, size)
         counts[_ROWS] += 1
-        if 2 * counts[_TERMS] + 6 > len(slots):
-            slots = grown(slots, data, terms, counts[_TERMS])
-        if 2 * counts[_SYMBOLS] + 2 > len(symbol_slots):
-            symbol_slots = grown(symbol_slots, data, symbols, counts[_SYMBOLS])
+    return at
 
 
-@kernel(types.int64(BYTES, _TERM_ARRAY, OUT_INT64S, OUT_BYTES))
+@kernel(types.void(BYTES, _SPAN_ARRAY, types.int64, OUT_UINT64S))
+def _fill_slots(data: Any, items: Any, count: Any, slots: Any) -> None:
+    fill_slots(slots, data, items, count)
+
+
+@kernel(types.int64(BYTES, _SPAN_ARRAY, OUT_INT64S, OUT_BYTES))
 def _copy_lexicals(data: Any, terms: Any, offsets: Any, out: Any) -> Any:
     """Write the lexical forms, escapes resolved, to `out`; return the bytes written."""
     to = 0
@@ -220,7 +233,7 @@ def _copy_lexicals(data: Any, terms: Any, offsets: Any, out: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannedBlock:
-    """What `scan` found: `rows` (ROW) in order, distinct `terms` (TERM) and `symbols` (SYMBOL), offsets in `data`.
+    """What `scan` found: `rows` (ROW) in order, distinct `terms` (SPAN) and `symbols`; offsets are into `data`.
 
     A row whose `subject` is NO_ROW holds a line that was not understood. Two terms may spell one RDF term in two ways, and
     terms of lines not understood may be among them.
@@ -245,10 +258,15 @@ def scan(block: bytes) -> ScannedBlock:
     if not block.endswith(PADDING):
         raise ValueError("a block must end in PADDING")
     data = np.frombuffer(block, np.uint8)
-    num_lines = block.count(b"\n") + block.count(b"\r")
-    rows, terms = np.empty(num_lines, ROW), np.empty(3 * num_lines + 1, TERM)
-    symbols = np.empty(num_lines + 1, SYMBOL)
+    size = len(block) - len(PADDING)
+    num_lines = _count_lines(data, size)
+    rows, terms, symbols = np.empty(num_lines, ROW), np.empty(3 * num_lines, SPAN), np.empty(num_lines, SPAN)
+    slots, symbol_slots = new_slots(1 << 15), new_slots(1 << 8)
     counts = np.zeros(3, np.int64)
-    _scan(data, len(block) - len(PADDING), rows, terms, symbols, counts)
-    spelled = tuple(block[begin:end] for begin, end in symbols[: counts[_SYMBOLS]].tolist())
+    at = 0
+    while (at := _scan(data, at, size, rows, terms, slots, symbols, symbol_slots, counts)) < size:
+        slots, symbol_slots = new_slots(4 * len(slots)), new_slots(4 * len(symbol_slots))
+        _fill_slots(data, terms, counts[_TERMS], slots)
+        _fill_slots(data, symbols, counts[_SYMBOLS], symbol_slots)
+    spelled = tuple(block[begin:end] for begin, end, *_ in symbols[: counts[_SYMBOLS]].tolist())
     return ScannedBlock(data=data, rows=rows[: counts[_ROWS]], terms=terms[: counts[_TERMS]], symbols=spelled)

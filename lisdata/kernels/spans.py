@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lisdata.kernels.compiled import inner, load_u64, multiply_high
 
@@ -47,8 +48,7 @@ def is_equal(data: Any, left: Any, right: Any, length: Any) -> Any:
     return first_bytes(load_u64(data, left) ^ load_u64(data, right), length) == 0
 
 
-@inner
-def new_slots(size: Any) -> Any:
+def new_slots(size: int) -> npt.NDArray[np.uint64]:
     """Return `size` (a power of two) free slots."""
     return np.full(size, _FREE, np.uint64)
 
@@ -80,14 +80,12 @@ def take_slot(slots: Any, slot: Any, hashed: Any, number: Any) -> None:
 
 
 @inner
-def grown(slots: Any, data: Any, items: Any, count: Any) -> Any:
-    """Return four times as many slots that hold the first `count` items, all distinct."""
-    larger = new_slots(4 * len(slots))
-    mask = np.uint64(len(larger) - 1)
+def fill_slots(slots: Any, data: Any, items: Any, count: Any) -> None:
+    """Put the first `count` items, all distinct, into free slots."""
+    mask = np.uint64(len(slots) - 1)
     for number in range(count):
         hashed = hash_of(data, items[number].begin, items[number].end)
         slot = hashed & mask
-        while larger[slot] != _FREE:
+        while slots[slot] != _FREE:
             slot = (slot + np.uint64(1)) & mask
-        take_slot(larger, slot, hashed, number)
-    return larger
+        take_slot(slots, slot, hashed, number)

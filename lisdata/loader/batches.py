@@ -114,7 +114,8 @@ class BatchMaker:
         names, selection = self._names_and_selection
         batch = _cut(memory, shape, names, selection, self._form)
         if self._has_filler:
-            batch[REAL] = torch.arange(shape.num_rows) < shape.num_real
+            batch[REAL] = torch.ones(shape.num_rows, dtype=torch.bool)
+            batch[REAL][shape.num_real :] = False
         return batch
 
     def make(self, plan: BatchPlan) -> Batch:
@@ -165,12 +166,14 @@ def _cut(memory: Tensor, shape: BatchShape, names: Sequence[str], selection: Sel
     num_rows, width, total, _ = shape
     num_wide, num_narrow = selection.num_wide, len(selection.names) - selection.num_wide
     is_padded = form.layout == "padded"
-    wide_end = 3 * num_rows + num_wide * (num_rows * width if is_padded else total)
-    head, wide, narrow = memory.tensor_split((3 * num_rows, wide_end))
-    row, length, kind = head.view(3, num_rows).unbind(0)
     size = (num_rows, width) if is_padded else (total,)
-    columns = list(wide.view(num_wide, *size).unbind(0))
+    wide_end = 3 * num_rows + num_wide * (num_rows * width if is_padded else total)
+    row, length, kind = memory[: 3 * num_rows].view(3, num_rows).unbind(0)
+    columns: list[Tensor] = []
+    if num_wide:
+        columns += memory[3 * num_rows : wide_end].view(num_wide, *size).unbind(0)
     if num_narrow:
-        columns += narrow.view(torch.int32)[: num_narrow * total].view(num_narrow, total).unbind(0)
+        narrow = memory.view(torch.int32)[2 * wide_end : 2 * wide_end + num_narrow * total]
+        columns += narrow.view(num_narrow, total).unbind(0)
     by_name = dict(zip(selection.names, columns, strict=True))
     return {name: by_name[name] for name in names} | {LENGTH: length, KIND: kind, ROW: row}

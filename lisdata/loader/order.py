@@ -63,7 +63,9 @@ class ShuffledOrder:
 
     def rows(self, elements: Int64, epoch: int) -> Int64:
         """See `Order`."""
-        return permute(elements, self.num_rows, seed=self.seed, epoch=epoch)
+        from lisdata.kernels.permutation import permute as compiled
+
+        return compiled(elements, self.num_rows, _round_keys("rows", self.seed, epoch))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,11 @@ class InputInfo:
     records: dict[str, int] = field(default_factory=dict)
 
 
+def _schema(table: str, columns: tuple[str, ...] | None) -> pa.Schema:
+    schema = TABLES[table]
+    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
+
+
 class Part:
     """One part of a dataset; tables are read when asked for, the label list and contents once."""
 
@@ -55,19 +60,24 @@ class Part:
         """Return the file of one of the part's tables."""
         return self.directory / table / f"{self.name}.arrow"
 
-    def open_table(self, table: str) -> pa.ipc.RecordBatchFileReader:
-        """Open a table's file, memory-mapped; raise DamagedShardError when its footer is not readable."""
-        path = self.path(table)
+    def open_table(self, table: str, columns: tuple[str, ...] | None = None) -> pa.ipc.RecordBatchFileReader:
+        """Open a table's file, memory-mapped; raise DamagedShardError when its footer is not readable.
+
+        With `columns` only these are read from it.
+        """
+        path, schema = self.path(table), _schema(table, columns)
+        chosen = [] if columns is None else [TABLES[table].get_field_index(name) for name in columns]  # []: all
         try:
-            reader = pa.ipc.open_file(pa.memory_map(str(path)))
+            mapped = pa.memory_map(str(path))
+            reader = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=chosen))
         except (pa.ArrowException, OSError) as error:
             raise DamagedShardError(f"{path}: expected an Arrow file with its footer, found {error}") from error
-        check_schema(reader.schema, TABLES[table], str(path))
+        check_schema(reader.schema, schema, str(path))
         return reader
 
-    def iter_batches(self, table: str) -> Iterator[pa.RecordBatch]:
+    def iter_batches(self, table: str, columns: tuple[str, ...] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a table one by one; raise DamagedShardError where one is not readable."""
-        reader = self.open_table(table)
+        reader = self.open_table(table, columns)
         for number in range(reader.num_record_batches):
             try:
                 batch = reader.get_batch(number)
@@ -75,9 +85,9 @@ class Part:
                 raise DamagedShardError(f"{self.path(table)}: batch {number}: {error}") from error
             yield batch
 
-    def read(self, table: str) -> pa.Table:
-        """Return a whole table; raise DamagedShardError where it is not readable."""
-        return pa.Table.from_batches(self.iter_batches(table), TABLES[table])
+    def read(self, table: str, columns: tuple[str, ...] | None = None) -> pa.Table:
+        """Return a whole table, or some of its columns; raise DamagedShardError where it is not readable."""
+        return pa.Table.from_batches(self.iter_batches(table, columns), _schema(table, columns))
 
     @cached_property
     def structures(self) -> pa.Table:

@@ -7,14 +7,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from lisdata.errors import KeyCollisionError, PlanError
-from lisdata.schema import CONTENTS
+from lisdata.errors import PlanError
+from lisdata.shards.collisions import refuse_collisions
 from lisdata.shards.dataset import IncidenceDataset, Part
 from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, sync_folder, write_manifest
-from lisdata.shards.writer import describe_content, first_difference
 
 
 def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
@@ -31,7 +27,7 @@ def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
     datasets = [IncidenceDataset(source) for source in sources]
     _refuse_shared_inputs(datasets)
     _refuse_shared_parts(datasets)
-    _refuse_collisions([part for dataset in datasets for part in dataset.parts])
+    refuse_collisions([part for dataset in datasets for part in dataset.parts])
     merged: dict[str, Any] = {
         "format": INCIDENCE_FORMAT,
         "origins": [],
@@ -100,50 +96,3 @@ def _refuse_shared_parts(datasets: list[IncidenceDataset]) -> None:
             if other is not part and part.counts["structures"]:
                 where, again = other.path("structures"), part.path("structures")
                 raise PlanError(f"{again} is {where} again: its structures would be in the merged dataset twice")
-
-
-def _refuse_collisions(parts: list[Part]) -> None:
-    """Compare each content whose key several parts hold with the first one under that key."""
-    keys = [np.frombuffer(_key_bytes(part), "V16") for part in parts]
-    if not keys:
-        return
-    sizes = np.array([len(k) for k in keys])
-    owner = np.repeat(np.arange(len(parts)), sizes)
-    row = np.concatenate([np.arange(n) for n in sizes])
-    everything = np.concatenate(keys)
-    _, first, inverse = np.unique(everything.view("S16"), return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[inverse] != np.arange(len(everything)))
-    original = first[inverse][again]
-    for a, b in sorted({(int(x), int(y)) for x, y in zip(owner[original], owner[again], strict=True)}):
-        chosen = (owner[original] == a) & (owner[again] == b)
-        _compare(parts[a], row[original[chosen]], parts[b], row[again[chosen]])
-
-
-def _key_bytes(part: Part) -> bytes:
-    keys = part.contents.column("key").combine_chunks()
-    buffer = keys.buffers()[1]
-    return b"" if buffer is None else buffer.to_pybytes()[keys.offset * 16 : (keys.offset + len(keys)) * 16]
-
-
-def _compare(left: Part, left_rows: np.ndarray, right: Part, right_rows: np.ndarray) -> None:
-    tables = [_spelled(left).take(pa.array(left_rows)), _spelled(right).take(pa.array(right_rows))]
-    position = first_difference(*tables)
-    if position is None:
-        return
-    key = right.contents.column("key")[int(right_rows[position])].as_py().hex()
-    names = []
-    for part, rows in ((left, left_rows), (right, right_rows)):
-        labels = part.labels.column("label").to_pylist()
-        where = part.path("contents")
-        names.append(f"{describe_content(part.contents, int(rows[position]), labels)} ({where})")
-    raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
-
-
-def _spelled(part: Part) -> pa.Table:
-    """Return the contents with datatype, language and scope written out, so that two parts can be compared."""
-    labels = part.labels.column("label").combine_chunks()
-    columns = {}
-    for name in CONTENTS.names:
-        column = part.contents.column(name).combine_chunks()
-        columns[name] = labels.take(column) if name in ("datatype", "language", "scope") else column
-    return pa.table(columns)

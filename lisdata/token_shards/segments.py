@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,7 @@ DOCUMENT, TOKEN_KIND = "document", "token_kind"
 PADDING = {"terminal": UNTAGGED, "nonterminal": UNTAGGED, DOCUMENT: -1}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
+class Located(NamedTuple):
     """Where B rows are: `table` (5, B) of `kernels.gather.locate`, and the sum and the maximum of their lengths."""
 
     table: Int64
@@ -91,7 +90,7 @@ class Segments:
             if not 0 <= row < num_rows:
                 raise IndexError(f"row {row} of {num_rows}")
             raise DamagedShardError(f"{self.places[self.segment_of(row)]}: the offsets of row {row} leave their column")
-        return Located(table=table, total=total, longest=longest)
+        return Located(table, total, longest)
 
     def segment_of(self, row: int) -> int:
         """Return the number of the segment that holds a row."""

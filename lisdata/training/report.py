@@ -3,12 +3,13 @@
 import json
 import platform
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
+import lisdata
 from lisdata.plots import plot_loss
 
 FORMAT = "lisdata training report 1"
@@ -42,9 +43,9 @@ def describe_versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
     return {
         "python": platform.python_version(),
-        "lisdata": version("lisdata"),
+        "lisdata": lisdata.__version__,
         "torch": torch.__version__,
-        "numpy": version("numpy"),
+        "numpy": np.__version__,
     }
 
 

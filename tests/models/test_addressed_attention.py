@@ -33,11 +33,8 @@ def inputs() -> dict[str, Tensor]:
     last = instance_layout(torch.randint(-1, 5, (ROWS, LENGTH)), document).last
     vectors = torch.randn(3, ROWS, HEADS, LENGTH, WIDTH, dtype=torch.float64)
     angles = torch.randn(2, ROWS, HEADS, LENGTH, WIDTH // 2, dtype=torch.float64)
-    local, offset = turn(angles)
-    query, key, value = vectors
-    return {
-        "query": query, "key": key, "value": value, "local": local, "offset": offset, "last": last, "document": document,
-    }  # fmt: skip
+    names = ("query", "key", "value", "local", "offset", "last", "document")
+    return dict(zip(names, (*vectors, *turn(angles), last, document), strict=True))
 
 
 def attend(inputs: dict[str, Tensor], chunk_size: int) -> Tensor:

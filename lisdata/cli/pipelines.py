@@ -1,0 +1,68 @@
+"""`run`, `train` and `evaluate`: a recipe's steps, with progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lisdata.cli.options import INTERRUPTED
+from lisdata.cli.printing import print_manifest
+from lisdata.cli.progress import counter, run_progress
+from lisdata.pipeline import make_data, planned_steps
+from lisdata.recipe import Recipe, load_recipe
+from lisdata.runs import OnProgress
+
+if TYPE_CHECKING:
+    from lisdata.training import Progress
+
+
+def run_recipe(
+    path: Path, to: Path, changes: tuple[str, ...], *, workers: int, dry_run: bool, steps: tuple[str, ...]
+) -> None:
+    """Run the steps ("data", "train", "evaluate") of a recipe that it has."""
+    recipe = load_recipe(path, changes)
+    if dry_run:
+        click.echo("\n".join(planned_steps(recipe, to)))
+        return
+    if "data" in steps:
+        _make_data(recipe, to, workers)
+    if "train" in steps and recipe.models:
+        _train(recipe, to)
+    if "evaluate" in steps and recipe.evaluate:
+        from lisdata.experiment import evaluate_models
+
+        click.echo(evaluate_models(recipe, to), nl=False)
+        click.echo(f"report and plot: {to}", err=True)
+
+
+def _make_data(recipe: Recipe, to: Path, workers: int) -> None:
+    with ExitStack() as stack:
+
+        def on_step(label: str) -> OnProgress:
+            stack.close()
+            return stack.enter_context(run_progress(label))
+
+        manifest = make_data(recipe, to, workers=workers, on_step=on_step)
+    print_manifest(to, manifest)
+
+
+def _train(recipe: Recipe, to: Path) -> None:
+    from lisdata.experiment import train_models
+
+    with ExitStack() as stack:
+
+        def on_progress(label: str) -> Callable[[Progress], None]:
+            stack.close()
+            show = stack.enter_context(counter(f"train {label}", unit="steps"))
+            return lambda p: show(p.step, p.num_steps, f"loss {p.loss:.3f}, {p.tokens_per_second:,.0f} tokens/s")
+
+        results = train_models(recipe, to, on_progress=on_progress)
+    for result in results:
+        click.echo(f"{result.report}: step {result.step}")
+    if results and not results[-1].is_finished:
+        click.echo("Interrupted: the same command goes on from the last checkpoint.", err=True)
+        click.get_current_context().exit(INTERRUPTED)

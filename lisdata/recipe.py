@@ -145,18 +145,26 @@ def _apply(data: JsonDict, change: str, path: Path) -> None:
     *parents, last = key.split(".")
     target: Any = data
     for name in parents:
-        target = _child(target, name, change, path)
-    if isinstance(target, list):
-        if len(target) != 1:
-            raise RecipeError(f"--set {change}: {'.'.join(parents)} is a list of {len(target)}; say which by a number")
-        target = target[0]
+        target = _child(_only(target, name, change), name, change, path)
+    target = _only(target, last, change)
     if not isinstance(target, dict):
         raise RecipeError(f"--set {change}: {'.'.join(parents)} is not a table in {path}")
     target[last] = _value(text)
 
 
+def _only(target: Any, name: str, change: str) -> Any:
+    """Return the one table of a list, unless `name` is a number that says which."""
+    if not isinstance(target, list) or name.isdigit():
+        return target
+    if len(target) != 1:
+        raise RecipeError(
+            f"--set {change}: there is a list of {len(target)} where {name} is looked for; say which by 0, 1..."
+        )
+    return target[0]
+
+
 def _child(target: Any, name: str, change: str, path: Path) -> Any:
-    if isinstance(target, list) and name.isdigit() and int(name) < len(target):
+    if isinstance(target, list) and int(name) < len(target):
         return target[int(name)]
     if isinstance(target, dict):
         return target.setdefault(name, {})

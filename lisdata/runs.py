@@ -204,8 +204,7 @@ def _finish(job: Job) -> JsonDict:
     facts = _read_facts(job.directory) | {"finished": _now(), "python": platform.python_version()}
     write_atomically(job.directory / RUN, sealed(facts))
     _sweep(job.directory)
-    write_manifest(job.directory, body)
-    return read_manifest(job.directory)
+    return write_manifest(job.directory, body)
 
 
 def _sweep(directory: Path) -> None:

@@ -136,8 +136,8 @@ def role_codes(part: Part) -> dict[int, str]:
 
 def grid_labels(part: Part) -> list[int]:
     """Return the codes of the instance labels of a part's grids, by first appearance."""
-    is_grid = pc.is_valid(part.structures.column("tensor"))
-    codes = part.structures.column("instance_label").filter(is_grid)
+    rows = part.read("structures", ("instance_label", "shape"))
+    codes = rows.column("instance_label").filter(pc.is_valid(rows.column("shape")))
     return list(pc.unique(pc.list_flatten(codes)).to_pylist())
 
 

@@ -378,7 +378,7 @@ def test_a_number_that_does_not_fit_its_column_is_refused(change: dict[str, Any]
     ],
 )
 def test_a_label_that_utf_8_cannot_hold_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(SchemaError, match="sentence#0: expected labels of UTF-8 text, found .*surrogates not allowed"):
+    with pytest.raises(SchemaError, match=r"sentence#0: expected labels of UTF-8 text, found .*surrogates not allowed"):
         check_structure(replace(SENTENCE, **change))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lisdata.encoding.pieces import Ids, Pieces, offsets_of
+from lisdata.encoding.pieces import Ids, Int64, Pieces, offsets_of
 from lisdata.errors import LabelError, SchemaError
 from lisdata.shards.manifest import sealed
 
@@ -59,24 +59,25 @@ class CharacterTokenizer:
 
     def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:
         """Return one piece a character (there are no special tokens to add); LabelError at an unknown character."""
-        offsets = offsets_of(np.fromiter(map(len, texts), np.int64, len(texts)))
-        codes = code_points("".join(texts))
+        return self.encode_joined("".join(texts), offsets_of(np.fromiter(map(len, texts), np.int64, len(texts))))
+
+    def encode_joined(self, text: str, offsets: Int64) -> Pieces:
+        """Do what `encode_batch` does for texts that stand one after the other, cut at `offsets` (characters)."""
+        codes = code_points(text)
         ids = self._ids[codes]
         absent = np.flatnonzero(ids == _ABSENT)
         if len(absent):
             if self.unk_id is None or self.refuses_unknown:
-                raise self._unknown(texts, offsets, int(absent[0]), int(codes[absent[0]]))
+                raise self._unknown(text, int(absent[0]))
             ids[absent] = self.unk_id
         begin = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets))
         return Pieces(offsets=offsets, ids=ids, begin=begin, end=begin + 1, num_replaced=len(absent))
 
-    def _unknown(self, texts: Sequence[str], offsets: npt.NDArray[np.int64], index: int, code: int) -> LabelError:
-        row = int(np.searchsorted(offsets, index, side="right")) - 1
-        place = index - int(offsets[row])
-        around = texts[row][max(0, place - 10) : place + 10]
+    def _unknown(self, text: str, index: int) -> LabelError:
+        around = text[max(0, index - 10) : index + 10]
         return LabelError(
-            f"{self.origin}: expected only its {len(self.characters)} characters, found {chr(code)!r} (U+{code:04X}) "
-            f"in {around!r}"
+            f"{self.origin}: expected only its {len(self.characters)} characters, "
+            f"found {text[index]!r} (U+{ord(text[index]):04X}) in {around!r}"
         )
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -112,9 +113,9 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), np.uint32)
 
 
-def collect_characters(batches: Iterable[Sequence[str]]) -> tuple[int, ...]:
-    """Return the distinct code points of all strings, ascending."""
+def collect_characters(texts: Iterable[str]) -> tuple[int, ...]:
+    """Return the distinct code points of all texts, ascending."""
     is_used = np.zeros(NUM_CODE_POINTS, bool)
-    for texts in batches:
-        is_used[code_points("".join(texts))] = True
+    for text in texts:
+        is_used[code_points(text)] = True
     return tuple(np.flatnonzero(is_used).tolist())

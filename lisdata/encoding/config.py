@@ -47,7 +47,10 @@ class EncodeConfig:
         default="lexical", metadata=_help("how endpoints spell a content: as written, or by its label")
     )
     label_predicate: str = field(
-        default=RDFS_LABEL, metadata=_help("the predicate (or table#column role) whose objects are labels")
+        default=RDFS_LABEL, metadata=_help("the predicate whose objects are labels of its subjects")
+    )
+    label_columns: tuple[str, ...] = field(
+        default=(), metadata=_help("further labels, as ROLE=>ROLE: e.g. Artist#ArtistId=>Artist#Name in a table")
     )
     label_language: tuple[str, ...] = field(
         default=("en", ""),
@@ -87,5 +90,16 @@ class EncodeConfig:
             raise ValueError(
                 f"expected input_ids and others of {', '.join(TOKEN_COLUMNS)}, got {', '.join(self.columns)}"
             )
+        if any(column.count("=>") != 1 for column in self.label_columns):
+            raise ValueError(f"expected label columns of the form ROLE=>ROLE, got {', '.join(self.label_columns)}")
         if not self.label_language:
             raise ValueError("expected at least one label language ('' for labels without one)")
+
+    @property
+    def label_roles(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of roles: in an instance that has both, the second one's content labels the first one's."""
+        pairs = [(f"{self.label_predicate}#subject", f"{self.label_predicate}#object")]
+        for column in self.label_columns:
+            named, label = column.split("=>")
+            pairs.append((named, label))
+        return tuple(pairs)

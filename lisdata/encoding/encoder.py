@@ -77,7 +77,7 @@ def encode_dataset(
 def _join_labels(dataset: IncidenceDataset, config: EncodeConfig, folder: Path) -> Path:
     if config.label_table is not None:
         return join_file_labels(config.label_table, folder)
-    return join_dataset_labels(dataset, config.label_predicate, config.label_language, folder)
+    return join_dataset_labels(dataset, config.label_roles, config.label_language, folder)
 
 
 def make_speller(labels: Path | None) -> Speller:

@@ -61,13 +61,15 @@ class LabelTable:
         return found
 
 
-def join_dataset_labels(dataset: IncidenceDataset, predicate: str, languages: Sequence[str], folder: Path) -> Path:
-    """Write the labels that facts `predicate`(subject, label) of a dataset give to a file in `folder`; return its path.
+def join_dataset_labels(
+    dataset: IncidenceDataset, roles: Sequence[tuple[str, str]], languages: Sequence[str], folder: Path
+) -> Path:
+    """Write the labels that a dataset holds to a file in `folder`; return its path.
 
-    Of several labels of one subject the one whose language comes first in `languages` counts, then the first one.
+    `roles` are pairs: in an instance that has both, the participant in the second is a label of that in the first. Of
+    several labels of one content that whose language comes first in `languages` counts, then the first one.
     """
-    tables = (_candidates_of_part(part, predicate, languages) for part in dataset.parts)
-    return _join(tables, folder)
+    return _join((_candidates_of_part(part, roles, languages) for part in dataset.parts), folder)
 
 
 def join_file_labels(path: str, folder: Path) -> Path:
@@ -99,13 +101,16 @@ def language_rank(language: str | None, preferences: Sequence[str]) -> int | Non
 # -- candidates ------------------------------------------------------------------------------------------------------
 
 
-def _candidates_of_part(part: Part, predicate: str, languages: Sequence[str]) -> pa.Table:
-    roles = {label: code for code, label in role_codes(part).items()}
-    subject, object_ = roles.get(f"{predicate}#subject"), roles.get(f"{predicate}#object")
-    if subject is None or object_ is None:
+def _candidates_of_part(part: Part, roles: Sequence[tuple[str, str]], languages: Sequence[str]) -> pa.Table:
+    codes = {label: code for code, label in role_codes(part).items()}
+    wanted = [(codes[named], codes[label]) for named, label in roles if named in codes and label in codes]
+    if not wanted:
         return _FORM.empty_table()
-    pairs = [_pairs(rows, subject, object_) for rows in iter_slices(part.structures)]
-    subjects, labels = (np.concatenate([np.zeros(0, np.int64), *column]) for column in zip(*pairs, strict=True))
+    slices = iter_slices(part, ("tau", "instance_label", "incidence", "sigma"))
+    pairs = [_pairs(rows, named, label) for rows in slices for named, label in wanted]
+    none = np.zeros(0, np.int64)
+    subjects = np.concatenate([none, *(named for named, _ in pairs)])
+    labels = np.concatenate([none, *(label for _, label in pairs)])
     ranks = _ranks(part, languages)[labels]
     kept = np.flatnonzero(ranks >= 0)
     contents = part.contents
@@ -117,14 +122,14 @@ def _candidates_of_part(part: Part, predicate: str, languages: Sequence[str]) ->
     return _best(pa.Table.from_arrays(columns, schema=_FORM))
 
 
-def _pairs(rows: StructureRows, subject: int, object_: int) -> tuple[Int64, Int64]:
-    """Return (content of the subject, content of the object) of each fact that has both roles."""
-    subject_of = np.full(rows.instance_offsets[-1], -1, np.int64)
+def _pairs(rows: StructureRows, named: int, label: int) -> tuple[Int64, Int64]:
+    """Return (content named, content that labels it) of each label in an instance that has both roles."""
+    named_in = np.full(rows.instance_offsets[-1], -1, np.int64)
     contents = rows.tau[rows.incidence_occurrence]
-    is_subject, is_object = rows.sigma == subject, rows.sigma == object_
-    subject_of[rows.incidence_instance[is_subject][::-1]] = contents[is_subject][::-1]
-    subjects, objects = subject_of[rows.incidence_instance[is_object]], contents[is_object]
-    return subjects[subjects >= 0], objects[subjects >= 0]
+    is_named, is_label = rows.sigma == named, rows.sigma == label
+    named_in[rows.incidence_instance[is_named][::-1]] = contents[is_named][::-1]  # the first one stays
+    subjects, labels = named_in[rows.incidence_instance[is_label]], contents[is_label]
+    return subjects[subjects >= 0], labels[subjects >= 0]
 
 
 def _ranks(part: Part, languages: Sequence[str]) -> Int64:

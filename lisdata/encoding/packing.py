@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import numpy as np
 
 from lisdata.encoding.counts import EncodeCounts
@@ -35,8 +37,8 @@ class ContextPacker:
             segments = TokenRows.concatenate([self._open, segments])
         ends = _fill(segments.lengths, self._context)
         complete = int(ends[-2]) if len(ends) > 1 else 0
-        self._open = segments.take(np.arange(complete, segments.num_rows))
-        return _pack(segments.take(np.arange(complete)), ends[:-1])
+        self._open = segments.slice(complete, segments.num_rows)
+        return _pack(segments.slice(0, complete), ends[:-1])
 
     def finish(self) -> TokenRows | None:
         """Return the row that is still open, or None; nothing may be pushed after."""
@@ -49,6 +51,8 @@ class ContextPacker:
         lengths = rows.lengths
         num_windows = -(-lengths // self._context)
         self._counts.structures_cut += int(np.count_nonzero(num_windows > 1))
+        if np.all(num_windows == 1):
+            return rows
         row = row_numbers(offsets_of(num_windows))
         window = np.arange(len(row)) - offsets_of(num_windows)[row]
         begins = rows.offsets[row] + window * self._context
@@ -57,12 +61,12 @@ class ContextPacker:
 
 def _fill(lengths: Int64, context: int) -> Int64:
     """Return the end (in segments) of each row, taking the next segment as long as it fits."""
-    totals = np.cumsum(lengths)
+    totals: list[int] = np.cumsum(lengths).tolist()
     ends: list[int] = []
     begin = filled = 0
-    while begin < len(lengths):
-        begin = int(np.searchsorted(totals, filled + context, side="right"))
-        filled = int(totals[begin - 1])
+    while begin < len(totals):
+        begin = bisect_right(totals, filled + context, begin, min(len(totals), begin + context))
+        filled = totals[begin - 1]
         ends.append(begin)
     return np.array(ends, np.int64)
 
@@ -79,12 +83,10 @@ def _pack(segments: TokenRows, ends: Int64) -> TokenRows:
     first_instance = offsets_of(segments.num_instances)[:-1]
     first_instance = first_instance - first_instance[begins][row] if len(row) else first_instance
     segment = row_numbers(segments.offsets)
-    instance = segments.columns["instance"]
-    columns = segments.columns | {
-        "instance": np.where(instance < 0, NONE, instance + first_instance[segment]),
-        "document": number[segment],
-        "token_kind": segments.kinds[segment],
-    }
+    columns = segments.columns | {"document": number[segment], "token_kind": segments.kinds[segment]}
+    if "instance" in columns:
+        instance = columns["instance"]
+        columns["instance"] = np.where(instance < 0, NONE, instance + first_instance[segment])
     firsts = segments.cut(begins, begins * 0, begins * 0)  # the rows' first segments, without tokens
     return TokenRows(
         offsets=segments.offsets[np.concatenate(([0], ends))],

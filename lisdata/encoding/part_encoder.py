@@ -14,7 +14,7 @@ from lisdata.encoding.grids import GridEncoder, grid_texts
 from lisdata.encoding.packing import ContextPacker
 from lisdata.encoding.part_tables import RoleTable, SpelledContents, content_ids
 from lisdata.encoding.pieces import Bools, Int64
-from lisdata.encoding.running_text import RunningText
+from lisdata.encoding.running_text import RunningText, read_text
 from lisdata.encoding.sequence_view import sequence_rows
 from lisdata.encoding.structure_rows import StructureRows, iter_slices
 from lisdata.encoding.surfaces import Speller, iter_surfaces
@@ -33,25 +33,28 @@ def takes_sequence(rows: StructureRows, view: str) -> Bools:
 
 def used_contents(part: Part, view: str) -> Int64:
     """Return the contents that endpoints of the part show, ascending."""
+    if all(takes_sequence(rows, view).all() for rows in iter_slices(part, ("kind", "shape"))):
+        return np.zeros(0, np.int64)
     is_used = np.zeros(part.contents.num_rows, bool)
-    for rows in iter_slices(part.structures):
+    for rows in iter_slices(part, ("kind", "shape", "tau", "incidence")):
         listed = rows.take(np.flatnonzero(~takes_sequence(rows, view)))
         is_used[listed.tau[listed.incidence_occurrence]] = True
     return np.flatnonzero(is_used)
 
 
-def iter_texts(part: Part, config: EncodeConfig, speller: Speller) -> Iterator[list[str]]:
-    """Yield every text of a part that `PartEncoder` tokenises (for a vocabulary that is collected beforehand)."""
-    if config.separator:
-        yield [config.separator]
-    for texts, _ in iter_surfaces(part.contents, used_contents(part, config.view), speller):
-        yield texts
-    for rows in iter_slices(part.structures):
+def iter_texts(part: Part, config: EncodeConfig, speller: Speller) -> Iterator[str]:
+    """Yield all the text of a part that `PartEncoder` tokenises (for a vocabulary that is collected beforehand)."""
+    used = used_contents(part, config.view)
+    if len(used):
+        yield config.separator
+    for texts, _ in iter_surfaces(part.contents, used, speller):
+        yield "".join(texts)
+    for rows in iter_slices(part, ("record_id", "kind", "tau", "document", "shape", "tensor")):
         is_sequence = takes_sequence(rows, config.view)
         if is_sequence.any():
-            yield RunningText.of_rows(rows.take(np.flatnonzero(is_sequence)), part.contents).texts
+            yield read_text(rows.take(np.flatnonzero(is_sequence)), part.contents)
         for row in np.flatnonzero(rows.is_grid):
-            yield grid_texts(rows, int(row), config).texts
+            yield "".join(grid_texts(rows, int(row), config).texts)
 
 
 class PartEncoder:
@@ -87,13 +90,13 @@ class PartEncoder:
         return rows
 
     def _structures(self) -> Iterator[TokenRows]:
-        for rows in iter_slices(self._part.structures):
+        for rows in iter_slices(self._part):
             encoded = self._encode(rows)
             self.counts.structures += rows.num_rows
             self.counts.empty_structures += int(np.count_nonzero(encoded.lengths == 0))
             if self._has_unknown:
                 self.counts.unknown_roles += int(np.count_nonzero(encoded.columns["role"] == 1))
-            yield encoded
+            yield encoded.with_columns(self._config.columns)
 
     def _encode(self, rows: StructureRows) -> TokenRows:
         """Return one row a structure: each view's structures together, then back in order."""

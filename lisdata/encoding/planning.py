@@ -20,7 +20,7 @@ from lisdata.encoding.surfaces import Speller
 from lisdata.encoding.tokenizers import CHARACTERS, Tokenizer, load_tokenizer
 from lisdata.errors import LisDataError
 from lisdata.runs import JsonDict
-from lisdata.schema import STRUCTURES, StructureKind
+from lisdata.schema import StructureKind
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.manifest import MANIFEST, TOKEN_FORMAT, file_entry
 from lisdata.token_shards.schema import INT32_MAX, TokenSchema
@@ -87,7 +87,7 @@ def plan_tokenizer(dataset: IncidenceDataset, config: EncodeConfig, speller: Spe
     return replace(frozen, has_unknown=frozen.has_unknown or has_unknown)
 
 
-def _texts(dataset: IncidenceDataset, config: EncodeConfig, speller: Speller) -> Iterator[list[str]]:
+def _texts(dataset: IncidenceDataset, config: EncodeConfig, speller: Speller) -> Iterator[str]:
     for part in dataset.parts:
         yield from iter_texts(part, config, speller)
         part.release()
@@ -131,17 +131,11 @@ class StructureSizes:
     @classmethod
     def of_part(cls, part: Part) -> StructureSizes:
         """Read only the columns that say it."""
-        names = ("tau", "instance_label", "shape")
-        options = pa.ipc.IpcReadOptions(included_fields=[STRUCTURES.get_field_index(name) for name in names])
         occurrences = instances = cells = 0
-        with pa.memory_map(str(part.path("structures"))) as source:
-            reader = pa.ipc.open_file(source, options=options)
-            for number in range(reader.num_record_batches):
-                batch = reader.get_batch(number)
-                occurrences = max(occurrences, _longest(batch.column("tau")))
-                instances = max(instances, _longest(batch.column("instance_label")))
-                shapes = batch.column("shape").drop_null().to_pylist()
-                cells = max(cells, *map(math.prod, shapes), 0)
+        for batch in part.iter_batches("structures", ("tau", "instance_label", "shape")):
+            occurrences = max(occurrences, _longest(batch.column("tau")))
+            instances = max(instances, _longest(batch.column("instance_label")))
+            cells = max([cells, *map(math.prod, batch.column("shape").drop_null().to_pylist())])
         return cls(occurrences=occurrences, instances=instances, cells=cells)
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lisdata.encoding.alignment import align_pieces
+from lisdata.encoding.characters import CharacterTokenizer
 from lisdata.encoding.counts import EncodeCounts
 from lisdata.encoding.endpoints_view import num_unused, token_rows
 from lisdata.encoding.part_tables import NO_CONTENT, NONE, RoleTable
-from lisdata.encoding.pieces import Bools, Int64, first_of_each, row_numbers, running_starts
+from lisdata.encoding.pieces import Bools, Int64, Pieces, first_of_each, row_numbers, running_starts
 from lisdata.encoding.running_text import RunningText
 from lisdata.encoding.structure_rows import StructureRows
 from lisdata.encoding.token_rows import Columns, TokenRows
@@ -38,14 +39,14 @@ def sequence_rows(
     before it, or of the row's first word; where there is no word, instance 0, or -1 in a structure without instances.
     Positions count the pieces of one (instance, role).
     """
-    pieces = tokenizer.encode_batch(text.texts, special_tokens=special_tokens)
+    pieces = _tokenise(text, tokenizer, special_tokens)
     begin, end = text.byte_places(pieces)
     words = find_words(rows, text, roles)
     aligned = align_pieces(begin, end, text.begin[words.occurrence], text.end[words.occurrence], text.data)
     row = row_numbers(pieces.offsets)
     spelling = np.flatnonzero(aligned.word >= 0)  # the pieces that spell a word
     word = aligned.word[spelling]
-    instance = _instances(words.instance[word], spelling, pieces.offsets)
+    instance = _instances(words, word, spelling, pieces.offsets)
     instance[np.diff(rows.instance_offsets)[row] == 0] = NONE
     code = words.role_code
     columns: Columns = {
@@ -65,7 +66,7 @@ def sequence_rows(
         columns[name] = np.full(len(row), UNTAGGED, np.int8)
         columns[name][spelling[first[is_begun]]] = tags[words.occurrence[is_begun]]
     _count(rows, words, is_begun, counts)
-    counts.documents_not_utf8 += sum(text.is_escaped)
+    counts.documents_not_utf8 += text.num_escaped
     counts.pieces_without_word += len(row) - len(spelling)
     counts.pieces_over_several_words += aligned.num_over_several
     counts.characters_replaced += pieces.num_replaced
@@ -129,20 +130,29 @@ def _token_roles(rows: StructureRows, row: Int64, code: Int64, roles: RoleTable)
 # -- pieces ----------------------------------------------------------------------------------------------------------
 
 
-def _instances(instance: Int64, spelling: Int64, offsets: Int64) -> Int64:
-    """Spread the instances of pieces `spelling` over all pieces: that of the one before, else of the row's first."""
-    num_pieces = int(offsets[-1])
-    if not len(spelling):
+def _tokenise(text: RunningText, tokenizer: Tokenizer, special_tokens: bool) -> Pieces:
+    if isinstance(tokenizer, CharacterTokenizer):
+        return tokenizer.encode_joined(text.text, text.char_offsets)
+    return tokenizer.encode_batch(text.texts, special_tokens=special_tokens)
+
+
+def _instances(words: Words, word: Int64, spelling: Int64, offsets: Int64) -> Int64:
+    """Return the instance of each piece, where the pieces `spelling` spell `word`.
+
+    That of the word itself, else of the word before it in the row, else of the row's first word, else 0.
+    """
+    num_pieces, last = int(offsets[-1]), len(spelling) - 1
+    if not words.instance[word].any():
         return np.zeros(num_pieces, np.int64)
-    row_begin = np.repeat(offsets[:-1], np.diff(offsets))
-    following = np.searchsorted(spelling, np.arange(num_pieces), side="right")
-    before = np.maximum(following - 1, 0)
-    is_same_row = (following > 0) & (spelling[before] >= row_begin)
-    row_end = np.repeat(offsets[1:], np.diff(offsets))
-    after = np.minimum(following, len(spelling) - 1)
-    source = np.where(is_same_row, before, after)
-    has_any = is_same_row | ((following < len(spelling)) & (spelling[after] < row_end))
-    return np.where(has_any, instance[source], 0)
+    is_spelling = np.zeros(num_pieces, np.int64)
+    is_spelling[spelling] = 1
+    following = np.cumsum(is_spelling)  # how many of `spelling` stand up to a piece, itself included
+    before, after = np.maximum(following - 1, 0), np.minimum(following, last)
+    lengths = np.diff(offsets)
+    has_before = (following > 0) & (spelling[before] >= np.repeat(offsets[:-1], lengths))
+    has_after = (following <= last) & (spelling[after] < np.repeat(offsets[1:], lengths))
+    source = words.instance[word[np.where(has_before, before, after)]]
+    return np.where(has_before | has_after, source, 0)
 
 
 def _positions(row: Int64, instance: Int64) -> Int64:

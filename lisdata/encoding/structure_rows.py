@@ -13,7 +13,12 @@ import pyarrow.compute as pc
 
 from lisdata.encoding.pieces import Bools, Int64, offsets_of, row_numbers
 from lisdata.schema import UNTAGGED
+from lisdata.shards import Part
 
+ENCODED_COLUMNS = (
+    "record_id", "kind", "tau", "span", "document", "instance_label", "incidence", "sigma", "shape", "tensor",
+    "terminal", "nonterminal",
+)  # fmt: skip
 SLICE_WEIGHT = 1 << 22
 _BYTES_PER_INCIDENCE = 16
 
@@ -24,19 +29,15 @@ class StructureRows:
     "Global" numbers count through that order; subtracting the row's offset gives the number inside the structure.
     """
 
-    def __init__(self, table: pa.Table) -> None:
-        self.table = table
-        self.num_rows: int = table.num_rows
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+        self.num_rows: int = batch.num_rows
 
     def _column(self, name: str) -> pa.Array:
-        column = self.table.column(name)
-        chunks = column.num_chunks
-        return (
-            column.chunk(0) if chunks == 1 else pa.concat_arrays(column.chunks) if chunks else column.combine_chunks()
-        )
+        return self.batch.column(name)
 
     def _lengths(self, name: str) -> Int64:
-        return np.asarray(pc.fill_null(pc.list_value_length(self._column(name)), 0)).astype(np.int64)
+        return _filled(pc.list_value_length(self._column(name)))
 
     def _flat(self, name: str, field: str | None = None, *, fill: int = 0) -> Int64:
         values = self._column(name).flatten()
@@ -45,8 +46,8 @@ class StructureRows:
         return np.asarray(values.fill_null(fill) if values.null_count else values).astype(np.int64)
 
     def take(self, rows: Int64) -> StructureRows:
-        """Return some of the rows, in the order asked for."""
-        return self if len(rows) == self.num_rows else StructureRows(self.table.take(pa.array(rows)))
+        """Return some of the rows, ascending."""
+        return self if len(rows) == self.num_rows else StructureRows(self.batch.take(pa.array(rows)))
 
     @cached_property
     def record_ids(self) -> pa.Array:
@@ -61,7 +62,7 @@ class StructureRows:
     @cached_property
     def is_grid(self) -> Bools:
         """Whether a row's incidences are implied by its tensor."""
-        return np.asarray(self._column("tensor").is_valid())
+        return np.asarray(self._column("shape").is_valid())
 
     @cached_property
     def documents(self) -> pa.Array:
@@ -142,21 +143,37 @@ class StructureRows:
         return spread
 
 
-def iter_slices(structures: pa.Table, weight: int = SLICE_WEIGHT) -> Iterator[StructureRows]:
-    """Yield the rows in order, as many at a time as weigh about `weight` bytes (one at least)."""
-    for batch in structures.to_batches():
-        rows = StructureRows(pa.Table.from_batches([batch]))
+def iter_slices(
+    part: Part, columns: tuple[str, ...] = ENCODED_COLUMNS, weight: int = SLICE_WEIGHT
+) -> Iterator[StructureRows]:
+    """Yield the rows of a part in order, as many at a time as weigh about `weight` bytes (one at least).
+
+    Only `columns` are read.
+    """
+    for batch in part.iter_batches("structures", columns):
+        rows = StructureRows(batch)
         ends = np.cumsum(_weights(batch))
         begin = 0
         while begin < rows.num_rows:
             before = int(ends[begin - 1]) if begin else 0
             end = max(begin + 1, int(np.searchsorted(ends, before + weight, side="right")))
-            yield StructureRows(rows.table.slice(begin, end - begin))
+            yield rows if end - begin == rows.num_rows else StructureRows(batch.slice(begin, end - begin))
             begin = end
 
 
 def _weights(batch: pa.RecordBatch) -> Int64:
-    document, tensor = batch.column("document"), pc.struct_field(batch.column("tensor"), "bytes")
-    sizes = [pc.binary_length(document), pc.binary_length(tensor)]
-    sizes.append(pc.multiply(pc.list_value_length(batch.column("incidence")), _BYTES_PER_INCIDENCE))
-    return sum((np.asarray(pc.fill_null(s, 0)).astype(np.int64) for s in sizes), np.ones(batch.num_rows, np.int64))
+    """Return about how many bytes of text or values each row has."""
+    names = batch.schema.names
+    sizes = [np.ones(batch.num_rows, np.int64)]
+    if "document" in names:
+        sizes.append(_filled(pc.binary_length(batch.column("document"))))
+    if "tensor" in names:
+        sizes.append(_filled(pc.binary_length(pc.struct_field(batch.column("tensor"), "bytes"))))
+    if "incidence" in names:
+        sizes.append(_filled(pc.list_value_length(batch.column("incidence"))) * _BYTES_PER_INCIDENCE)
+    total: Int64 = np.sum(sizes, axis=0)
+    return total
+
+
+def _filled(lengths: pa.Array) -> Int64:
+    return np.asarray(pc.fill_null(lengths, 0)).astype(np.int64)

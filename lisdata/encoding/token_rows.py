@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,21 @@ class TokenRows:
     def lengths(self) -> Int64:
         """Tokens of each row."""
         return np.diff(self.offsets)
+
+    def with_columns(self, names: Sequence[str]) -> TokenRows:
+        """Return the rows with some of their columns."""
+        return replace(self, columns={name: self.columns[name] for name in names})
+
+    def slice(self, begin: int, end: int) -> TokenRows:
+        """Return rows [begin, end), without a copy of their tokens."""
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
+        return TokenRows(
+            offsets=self.offsets[begin : end + 1] - first,
+            columns={name: values[first:last] for name, values in self.columns.items()},
+            kinds=self.kinds[begin:end],
+            num_instances=self.num_instances[begin:end],
+            record_ids=self.record_ids[begin:end],
+        )
 
     def take(self, rows: Int64) -> TokenRows:
         """Return some of the rows, in the order asked for."""

@@ -9,12 +9,10 @@ from typing import BinaryIO
 
 from lisdata.errors import ExportError
 from lisdata.exporters.delimited_style import Style
-from lisdata.exporters.row_columns import iter_row_structures
+from lisdata.exporters.row_columns import iter_row_blocks
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
-
-_FLUSH_LINES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +42,20 @@ def _write_table(stream: BinaryIO, dataset: IncidenceDataset, info: InputInfo, l
     """Write one file and return its number of rows."""
     style: Style | None = None
     num_rows = 0
-    lines: list[bytes] = []
-    for columns, row in iter_row_structures(dataset, info.index):
-        if columns.is_dialect(row):
-            following = Style.from_facts(columns.facts(row))
-            if style is None:
-                lines.extend(following.opening())
+    text = b""
+    for columns, rows in iter_row_blocks(dataset, info.index):
+        if columns.dialects(rows)[0]:
+            following = Style.from_facts(columns.facts(int(rows[0])))
+            text += following.opening() if style is None else b""
             losses.update(following.losses)
             style = following
             continue
         if style is None:
             raise ExportError(f"{info.name}: expected a structure that tells the dialect before the rows, found none")
-        for cells in columns.cells(row, style.columns):
-            lines.append(style.line(cells))
-            num_rows += 1
-        if len(lines) > _FLUSH_LINES:
-            stream.write(b"".join(lines[:-1]))
-            del lines[:-1]  # the last line stays, since only the end tells whether it keeps its line ending
-    text = b"".join(lines)
+        stream.write(text)  # one block late, since only the end tells whether the last row has a line ending
+        cells = columns.cells(rows, style.columns)
+        text = style.lines(cells)
+        num_rows += len(cells[0])
     stream.write(text if style is None or style.final_newline else text.removesuffix(style.line_ending))
     return num_rows
 

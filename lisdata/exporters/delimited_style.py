@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lisdata.errors import ExportError
 
@@ -16,7 +18,7 @@ _LOSSES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
     """The style of a block of rows; texts are as in the file but for `columns`, which are names."""
 
@@ -54,34 +56,52 @@ class Style:
             losses={name: int(one[side]) for side, name in _LOSSES.items()},
         )
 
-    def opening(self) -> list[bytes]:
+    def opening(self) -> bytes:
         """Return what comes before the first row: a byte order mark and the header, where there are any."""
-        lines = [b"\xef\xbb\xbf"] if self.has_bom else []
+        header = b""
         if self.has_header:
-            names = [self._spell(name.encode(), always=self.header_quoted, is_name=True) for name in self.columns]
-            lines.append(self.delimiter.join(names) + self.line_ending)
-        return lines
+            always = range(len(self.columns)) if self.header_quoted else ()
+            names = [pa.array([name], pa.large_string()).cast(pa.large_binary()) for name in self.columns]
+            header = self._join([self._spell(c, i in always, frozenset(), b"") for i, c in enumerate(names)])
+        return b"\xef\xbb\xbf" + header if self.has_bom else header
 
-    def line(self, cells: Sequence[bytes | None]) -> bytes:
-        """Return a row of UTF-8 cells, None for NULL, with its line ending."""
-        spelled = [
-            self._recode(self.null_token[number]) if cell is None else self._spell(cell, always=number in self.quoted)
-            for number, cell in enumerate(cells)
-        ]
-        return self.delimiter.join(spelled) + self.line_ending
+    def lines(self, cells: Sequence[pa.Array]) -> bytes:
+        """Return rows with their line endings; `cells` has a large_binary array of UTF-8 a column, null for NULL."""
+        return self._join(
+            [
+                self._spell(column, number in self.quoted, self.null_tokens, self.null_token[number])
+                for number, column in enumerate(cells)
+            ]
+        )
 
-    def _spell(self, cell: bytes, *, always: bool, is_name: bool = False) -> bytes:
-        must = self._special.search(cell) is not None or (not is_name and cell in self.null_tokens)
-        text = self._recode(cell)
-        if not must and not always:
-            return text
+    def _spell(self, cells: pa.Array, always: bool, null_tokens: frozenset[bytes], null_token: bytes) -> pa.Array:
+        must = pc.match_substring_regex(cells, self._special).fill_null(False)
+        if null_tokens:
+            must = pc.or_(must, pc.is_in(cells, pa.array(sorted(null_tokens), pa.large_binary())))
+        filled = cells.fill_null(null_token)
         if self.quote is None:
-            raise ExportError(f"expected cells that need no quotes, which this file does not use, found {cell[:80]!r}")
-        return self.quote + text.replace(self.quote, 2 * self.quote) + self.quote
+            if pc.any(must).as_py():
+                found = filled[pc.index(must, True).as_py()].as_py()
+                raise ExportError(f"expected cells that need no quotes, which the file does not use, found {found!r}")
+            return filled
+        if always:
+            must = cells.is_valid()
+        if not pc.any(must).as_py():
+            return filled
+        doubled = pc.replace_substring(filled, self.quote, 2 * self.quote)
+        quote = _scalar(self.quote)
+        return pc.if_else(must, pc.binary_join_element_wise(quote, doubled, quote, _scalar(b"")), filled)
 
-    def _recode(self, cell: bytes) -> bytes:
-        return cell if self.encoding == "utf-8" else cell.decode().encode(self.encoding)
+    def _join(self, columns: Sequence[pa.Array]) -> bytes:
+        rows = pc.binary_join_element_wise(*columns, _scalar(self.delimiter)) if len(columns) > 1 else columns[0]
+        rows = pc.binary_join_element_wise(rows, _scalar(self.line_ending), _scalar(b""))
+        text = b"".join(rows.to_pylist())
+        return text if self.encoding == "utf-8" else text.decode().encode(self.encoding)
 
-    @cached_property
-    def _special(self) -> re.Pattern[bytes]:
-        return re.compile(b"[\r\n" + re.escape(self.delimiter + (self.quote or b"")) + b"]")
+    @property
+    def _special(self) -> str:
+        return "[\r\n" + re.escape((self.delimiter + (self.quote or b"")).decode()) + "]"
+
+
+def _scalar(text: bytes) -> pa.Scalar:
+    return pa.scalar(text, pa.large_binary())

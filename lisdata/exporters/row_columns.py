@@ -5,103 +5,110 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from lisdata.converters.flat_structures import count_from_zero
 from lisdata.converters.table_roles import DIALECT, column_of_side
 from lisdata.errors import ExportError
 from lisdata.schema import ContentKind, LabelKind
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.dataset import Part
 
+Int64 = npt.NDArray[np.int64]
+_BLOCK_ROWS = 1 << 15
+
 
 class RowColumns:
     """The columns of one part's table structures: cells of rows, and facts of dialect structures."""
 
     def __init__(self, part: Part) -> None:
-        from lisdata.kernels.arrays import binary_buffers
-
         self._part = part
         self._kinds = np.asarray(part.contents["kind"])
-        offsets, data = binary_buffers(part.contents["lexical"].combine_chunks())
-        self._lexical_offsets, self._lexicals = offsets, data.tobytes()
-        self._roles = [(row["relation"], row["side"]) for row in part.labels.to_pylist()]
-        names = part.labels["label"].to_pylist()
-        self._dialects = {
-            code
-            for code, (kind, name) in enumerate(zip(part.labels["kind"].to_pylist(), names, strict=True))
-            if kind == LabelKind.INSTANCE and name == DIALECT
-        }
-        self._in_tau, self._tau = _flat(part, "tau")
-        self._in_instances, self._labels = _flat(part, "instance_label")
+        self._lexicals = part.contents["lexical"].combine_chunks()
+        self._roles = list(zip(*(part.labels[name].to_pylist() for name in ("relation", "side")), strict=True))
+        is_instance = np.asarray(part.labels["kind"]) == LabelKind.INSTANCE
+        self._is_dialect = is_instance & np.asarray(pc.equal(part.labels["label"], DIALECT))
+        self._in_tau, tau = _flat(part, "tau")
+        self._in_instances, labels = _flat(part, "instance_label")
         self._in_incidences, pairs = _flat(part, "incidence")
+        self._tau, self._labels = np.asarray(tau), np.asarray(labels)
         self._occurrence, self._instance = (np.asarray(pairs.field(name)) for name in ("occurrence", "instance"))
         self._sigma, self._position = (np.asarray(_flat(part, name)[1]) for name in ("sigma", "position"))
-        self._tau, self._labels = np.asarray(self._tau), np.asarray(self._labels)
-        self._numbers: tuple[Sequence[str], dict[int, int]] = ((), {})
 
-    def is_dialect(self, row: int) -> bool:
-        """Say whether a structure tells how rows are written; a table called "dialect" has no cells of kind text."""
-        first, end = self._in_instances[row : row + 2]
-        if end - first != 1 or int(self._labels[first]) not in self._dialects:
-            return False
-        contents = self._tau[self._in_tau[row] : self._in_tau[row + 1]]
-        return len(contents) > 0 and bool((self._kinds[contents] == ContentKind.TEXT).all())
+    def dialects(self, rows: Int64) -> npt.NDArray[np.bool_]:
+        """Say which structures tell how rows are written; a table called "dialect" has no cells of kind text."""
+        first_label, first_content = self._labels[self._in_instances[rows]], self._tau[self._in_tau[rows]]
+        return self._is_dialect[first_label] & (self._kinds[first_content] == ContentKind.TEXT)
 
     def facts(self, row: int) -> dict[str, list[str]]:
         """Return the facts of a dialect structure: side -> texts in order of position."""
+        _, places, contents = self._participants(np.array([row]))
+        told = zip(self._sigma[places].tolist(), self._position[places].tolist(), contents.tolist(), strict=True)
         facts: dict[str, list[str]] = {}
-        for _, code, _, content in sorted(self._participants(row), key=lambda p: (p[1], p[2])):
-            facts.setdefault(self._roles[code][1], []).append(self._lexical(content).decode())
+        for code, _, content in sorted(told):
+            facts.setdefault(self._roles[code][1], []).append(self._lexicals[content].as_py().decode())
         return facts
 
-    def cells(self, row: int, columns: Sequence[str]) -> Iterator[list[bytes | None]]:
-        """Yield the cells of each row of a structure in the order of `columns`, None for NULL."""
-        numbers = self._column_numbers(columns)
-        num_rows = int(self._in_instances[row + 1] - self._in_instances[row])
-        rows: list[list[bytes | None]] = [[None] * len(columns) for _ in range(num_rows)]
-        num_found = [0] * num_rows
-        for instance, code, _, content in self._participants(row):
-            number = numbers.get(code)
-            if number is None:
-                continue
-            num_found[instance] += 1
-            if self._kinds[content] != ContentKind.NULL:
-                rows[instance][number] = self._lexical(content)
-        if any(found != len(columns) for found in num_found):
-            name = self._part.structures.column("record_id")[row]
-            raise ExportError(f"{name}: expected one cell for each of {', '.join(columns)}, found another number")
-        yield from rows
+    def cells(self, rows: Int64, columns: Sequence[str]) -> list[pa.Array]:
+        """Return the cells of the rows in these structures: a large_binary array a column, null for NULL."""
+        structure, places, contents = self._participants(rows)
+        num_instances = self._in_instances[rows + 1] - self._in_instances[rows]
+        first_row = np.cumsum(num_instances) - num_instances
+        row = first_row[structure] + self._instance[places]
+        number = self._column_numbers(columns)[self._sigma[places]]
+        is_cell = number >= 0
+        shape = (int(num_instances.sum()), len(columns))
+        place = row[is_cell] * shape[1] + number[is_cell]
+        if not (np.bincount(place, minlength=shape[0] * shape[1]) == 1).all():
+            name = self._part.structures.column("record_id")[int(rows[0])]
+            raise ExportError(f"{name} ff.: expected one cell a row for each of the columns {', '.join(columns)}")
+        content = np.empty(shape[0] * shape[1], np.int64)
+        content[place] = contents[is_cell]
+        return [self._texts(numbers) for numbers in content.reshape(shape).T]
 
-    def _participants(self, row: int) -> Iterator[tuple[int, int, int, int]]:
-        """Return (instance, role code, position, content) of each incidence of a structure."""
-        places = slice(self._in_incidences[row], self._in_incidences[row + 1])
-        contents = self._tau[self._in_tau[row] + self._occurrence[places]]
-        arrays = (self._instance[places], self._sigma[places], self._position[places], contents)
-        return zip(*(array.tolist() for array in arrays), strict=True)
+    def _texts(self, contents: Int64) -> pa.Array:
+        shown = pa.array(contents, mask=self._kinds[contents] == ContentKind.NULL)
+        return self._lexicals.take(shown)
 
-    def _lexical(self, content: int) -> bytes:
-        return self._lexicals[self._lexical_offsets[content] : self._lexical_offsets[content + 1]]
+    def _participants(self, rows: Int64) -> tuple[Int64, Int64, Int64]:
+        """Return (number in `rows`, place in the flat arrays, content) of each incidence of these structures."""
+        counts = self._in_incidences[rows + 1] - self._in_incidences[rows]
+        structure = np.repeat(np.arange(len(rows)), counts)
+        places = np.repeat(self._in_incidences[rows], counts) + count_from_zero(counts)
+        return structure, places, self._tau[self._in_tau[rows][structure] + self._occurrence[places]].astype(np.int64)
 
-    def _column_numbers(self, columns: Sequence[str]) -> dict[int, int]:
-        """Return role code -> number of its column."""
-        if self._numbers[0] != columns:
-            wanted = {name: number for number, name in enumerate(columns)}
-            sides = {code: column_of_side(side) for code, (_, side) in enumerate(self._roles) if side is not None}
-            found = {code: wanted[side] for code, side in sides.items() if side in wanted}
-            self._numbers = (columns, found)
-        return self._numbers[1]
+    def _column_numbers(self, columns: Sequence[str]) -> Int64:
+        """Return the number of the column that each label is the role of, -1 for others."""
+        wanted = {name: number for number, name in enumerate(columns)}
+        sides = [None if side is None else column_of_side(side) for _, side in self._roles]
+        return np.array([-1 if side is None else wanted.get(side, -1) for side in sides], np.int64)
 
 
-def iter_row_structures(dataset: IncidenceDataset, file_index: int) -> Iterator[tuple[RowColumns, int]]:
-    """Yield (columns, row) for the structures of one input, in source order."""
+def iter_row_blocks(dataset: IncidenceDataset, file_index: int) -> Iterator[tuple[RowColumns, Int64]]:
+    """Yield (columns, rows) for the structures of one input, in source order; a dialect structure comes alone."""
     part: Part | None = None
+    rows: list[int] = []
     for found, row in dataset.iter_rows(file_index):
-        if found is not part:
-            part, columns = found, RowColumns(found)
-        yield columns, row
+        if found is not part or len(rows) == _BLOCK_ROWS:
+            if part is not None:
+                yield from _split_at_dialects(columns, np.array(rows))
+            columns = columns if found is part else RowColumns(found)
+            part, rows = found, []
+        rows.append(row)
+    if part is not None:
+        yield from _split_at_dialects(columns, np.array(rows))
 
 
-def _flat(part: Part, name: str) -> tuple[np.ndarray, pa.Array]:
+def _split_at_dialects(columns: RowColumns, rows: Int64) -> Iterator[tuple[RowColumns, Int64]]:
+    alone = np.flatnonzero(columns.dialects(rows))
+    for block in np.split(rows, np.unique(np.concatenate((alone, alone + 1)))):
+        if len(block):
+            yield columns, block
+
+
+def _flat(part: Part, name: str) -> tuple[Int64, pa.Array]:
     """Return the offsets and the values of a list column."""
     column = part.structures.column(name).combine_chunks()
     return np.asarray(column.offsets), column.values

@@ -39,19 +39,17 @@ def permute(index: int, count: int, keys: Sequence[int], tweak: int = 0) -> int:
 
 
 def permute_windows(
-    index: int, count: int, *, window: int, block: int, block_keys: Sequence[int], window_keys: Sequence[int]
-) -> int:
-    """Return where the local bijection of range(count) sends `index`: by listing every block in its order."""
+    count: int, *, window: int, block: int, block_keys: Sequence[int], window_keys: Sequence[int]
+) -> list[int]:
+    """Return where the local bijection of range(count) sends each index: by listing the blocks in their order."""
     num_blocks = -(-count // block)
-    order = sorted(range(num_blocks), key=_inverse(num_blocks, block_keys).__getitem__)
+    order = (permute(place, num_blocks, block_keys) for place in range(num_blocks))
     rows = [row for number in order for row in range(number * block, min(count, (number + 1) * block))]
-    begin = index // window * window
-    size = min(window, count - begin)
-    return rows[begin + permute(index - begin, size, window_keys, _mix(index // window, MULTIPLIERS[1]))]
-
-
-def _inverse(count: int, keys: Sequence[int]) -> dict[int, int]:
-    return {permute(index, count, keys): index for index in range(count)}
+    found = []
+    for begin in range(0, count, window):
+        tweak, size = _mix(begin // window, MULTIPLIERS[1]), min(window, count - begin)
+        found += [rows[begin + permute(index, size, window_keys, tweak)] for index in range(size)]
+    return found
 
 
 def _mix(value: int, key: int) -> int:

@@ -15,6 +15,7 @@ from lisdata.loader.prefetch import WorkerProcesses, make_in_thread
 from lisdata.token_shards.dataset import TokenDataset
 
 STATE_VERSION = 1
+_ROWS_PER_TASK = 512
 Tail = Literal["pad", "drop", "ragged"]
 
 
@@ -28,9 +29,10 @@ class Loader:
     left. Every rank gets the same number of batches.
 
     A batch is a dict: the columns (see `BatchForm`), and `length`, `kind` and `row` (number in the dataset), int64 (B).
-    Batches are made ahead by one thread (`prefetch` of them; 0: none), or by `num_workers` processes (`prefetch`
-    each), started by `start_method`. `pin_memory` takes effect where CUDA is available. Rank and world size are those
-    of torch.distributed when it is initialised, else of RANK and WORLD_SIZE, else 0 of 1.
+    Batches are made ahead by one thread (at least `prefetch` of them, small ones in groups; 0: none), or by
+    `num_workers` processes (`prefetch` each), started by `start_method`. `pin_memory` takes effect where CUDA is
+    available. Rank and world size are those of torch.distributed when it is initialised, else of RANK and WORLD_SIZE,
+    else 0 of 1.
 
     Iterating goes on from where the loader stands, so after a `break` it yields the rest of the epoch; the end of an
     epoch moves it to the next one. `restart` and `set_epoch` go elsewhere.
@@ -158,7 +160,8 @@ class Loader:
         if self._workers is not None:
             return self._workers.make(plans)
         if self._prefetch:
-            return make_in_thread(self._maker.make, plans, self._prefetch)
+            group = max(1, _ROWS_PER_TASK // self.batch_size)
+            return make_in_thread(self._maker.make, plans, self._prefetch, group=group)
         return map(self._maker.make, plans)
 
     def _plans(self, epoch: int, begin: int) -> Iterator[tuple[BatchPlan, int]]:

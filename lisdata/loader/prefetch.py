@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any, TypeVar
 
 import torch
@@ -16,22 +17,28 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-def make_in_thread(make: Callable[[P], R], plans: Iterable[P], depth: int) -> Iterator[R]:
-    """Yield make(plan) for each plan, in order, with `depth` of them made ahead.
+def make_in_thread(make: Callable[[P], R], plans: Iterable[P], depth: int, *, group: int = 1) -> Iterator[R]:
+    """Yield make(plan) for each plan, in order, with at least `depth` of them made ahead.
 
-    An error of `make` is raised where its result would stand. The thread ends with the iterator.
+    They are made `group` at a time, because a hand-over between threads costs more than a small batch. An error of
+    `make` is raised in place of the results of its group. The thread ends with the iterator.
     """
     executor = ThreadPoolExecutor(1, thread_name_prefix="lisdata-loader")
-    pending: deque[Future[R]] = deque()
+    pending: deque[Future[list[R]]] = deque()
+    remaining = iter(plans)
     try:
-        for plan in plans:
-            pending.append(executor.submit(make, plan))
-            if len(pending) > depth:
-                yield pending.popleft().result()
+        while some := list(islice(remaining, group)):
+            pending.append(executor.submit(_make_all, make, some))
+            if len(pending) * group > depth + group - 1:
+                yield from pending.popleft().result()
         while pending:
-            yield pending.popleft().result()
+            yield from pending.popleft().result()
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _make_all(make: Callable[[P], R], plans: list[P]) -> list[R]:
+    return [make(plan) for plan in plans]
 
 
 class WorkerProcesses:

@@ -152,7 +152,7 @@ class IncidenceDataset:
         )
 
     def __len__(self) -> int:
-        return int(self.manifest["counts"]["structures"])
+        return int(self.manifest["counts"].get("structures", 0))
 
     def iter_rows(self, file_index: int | None = None) -> Iterator[tuple[Part, int]]:
         """Yield (part, row of `part.structures`) for the structures of one input (or all), in source order."""

@@ -50,11 +50,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write aside, fsync, rename, fsync the folder: the file is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 
@@ -74,9 +77,14 @@ def file_entry(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": digest}
 
 
-def write_manifest(directory: Path, body: dict[str, Any]) -> None:
-    """Write `manifest.json`, the last file of a dataset; `body` must hold "format" and "files" (name -> entry)."""
-    write_atomically(directory / MANIFEST, sealed(body | {"schema_version": SCHEMA_VERSION}))
+def write_manifest(directory: Path, body: dict[str, Any]) -> dict[str, Any]:
+    """Write `manifest.json`, the last file of a dataset, and return it as `read_manifest` will.
+
+    `body` must hold "format" and "files" (name -> entry).
+    """
+    whole = body | {"schema_version": SCHEMA_VERSION}
+    write_atomically(directory / MANIFEST, sealed(whole))
+    return whole
 
 
 def read_manifest(directory: Path, expected_format: str | None = None) -> dict[str, Any]:

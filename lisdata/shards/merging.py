@@ -39,8 +39,7 @@ def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
     }
     for dataset in datasets:
         _take_over(dataset, target, merged)
-    write_manifest(target, merged)
-    return merged
+    return write_manifest(target, merged)
 
 
 def _take_over(dataset: IncidenceDataset, target: Path, merged: dict[str, Any]) -> None:

@@ -231,5 +231,4 @@ def write_structures(
         "kinds": part["kinds"],
         "files": files,
     }
-    write_manifest(directory, body)
-    return body
+    return write_manifest(directory, body)

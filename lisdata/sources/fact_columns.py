@@ -11,7 +11,7 @@ from lisdata.schema import LabelKind
 
 
 class FactColumns:
-    """Call `add_fact`, `add_participant` for each of its participants, and `end_structure` behind the last of a group."""
+    """Call `add_fact`, `add_participant` for each participant, and `end_structure` behind the last of a structure."""
 
     def __init__(self) -> None:
         self.labels = LabelBuilder()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from lisdata.contents import entity, word
+from lisdata.conversion import convert
 from lisdata.exporters.structures import STRUCTURES, count_isolated
 from lisdata.registry import load_exporter
 from lisdata.schema import StructureKind
@@ -71,3 +73,19 @@ def test_a_folder_takes_structures_made_in_memory(tmp_path: Path) -> None:
 
     assert report.files == (tmp_path / "out" / "structures.jsonl",)
     assert lines_of(report.files[0])[0].startswith(b'{"document":null,')
+
+
+def test_each_input_has_its_own_file_in_a_folder_and_one_alone_is_the_target(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_bytes(b"one\ntwo\n")
+    (tmp_path / "in" / "b.txt.gz").write_bytes(gzip.compress(b"three\n"))
+    convert("text", [str(tmp_path / "in")], tmp_path / "data")
+    dataset = IncidenceDataset(tmp_path / "data")
+
+    both = STRUCTURES.export(dataset, tmp_path / "out", dataset.inputs)
+    alone = STRUCTURES.export(dataset, tmp_path / "b.jsonl", dataset.inputs[1:])
+
+    assert both.files == (tmp_path / "out" / "a.txt.jsonl", tmp_path / "out" / "b.txt.jsonl")
+    assert both.num_records == len(dataset) == len(lines_of(both.files[0])) + len(lines_of(both.files[1]))
+    assert alone.files == (tmp_path / "b.jsonl",)
+    assert alone.files[0].read_bytes() == both.files[1].read_bytes()

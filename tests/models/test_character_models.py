@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lisdata.models import build_model
+from lisdata.models import MODELS, build_model
 from lisdata.models.alibi import distance_bias
+from lisdata.models.rotary import rotate
 
 NEWLINE = 0
 SETTINGS = {
@@ -88,6 +89,36 @@ def test_within_its_first_line_an_addressed_model_is_the_rope_model(name: str, t
     line = text[:, 6:23]
 
     torch.testing.assert_close(logits(model, line), logits(rope, line), rtol=0, atol=1e-12)
+
+
+class LineByLine:
+    """The line rule as one table of scores: a key of another line has its line's offset, others have none."""
+
+    line: Tensor
+
+    def __init__(self, local: Tensor, offset: Tensor, last: Tensor) -> None:
+        self.local, self.offset = local, offset
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        query, local_key = rotate(query, self.local), rotate(key, self.local)
+        is_other = self.line[:, None, :, None] != self.line[:, None, None, :]
+        scores = torch.where(is_other, query @ rotate(local_key, self.offset).mT, query @ local_key.mT)
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        return (scores / query.shape[-1] ** 0.5).masked_fill(future, -math.inf).softmax(-1) @ value
+
+
+@pytest.mark.parametrize("name", ["random-lines", "lisformer-lines"])
+def test_an_addressed_model_equals_the_line_rule_written_out(
+    name: str, text: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build_tiny(name)
+    chunked = logits(model, text)
+    characters = text[0].tolist()
+    line = [characters[:t].count(NEWLINE) for t in range(len(characters))]
+    monkeypatch.setattr(LineByLine, "line", torch.tensor([line]), raising=False)
+    monkeypatch.setattr(MODELS[name].module + ".AddressedAttention", LineByLine)
+
+    torch.testing.assert_close(logits(model, text), chunked, rtol=0, atol=1e-10)
 
 
 def test_another_earlier_line_of_the_same_letters_is_another_address(text: Tensor) -> None:

@@ -1,0 +1,107 @@
+"""Units run here or in worker processes; errors come back whole, and no process outlives the run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small_units
+from small_units import run_unit
+
+from lisdata.engines import run_units
+from lisdata.errors import BadRecordError, Place
+
+Unit = dict[str, Any]
+
+
+def units(number: int) -> list[Unit]:
+    return [{"name": f"{n:05d}", "weight": 1} for n in range(number)]
+
+
+def is_alive(process: int) -> bool:
+    """Tell whether a process runs; a zombie that nobody waits for does not."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    (tmp_path / "log").mkdir()
+    return tmp_path / "log"
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_each_unit_is_run_once_and_yielded(workers: int, log: Path, tmp_path: Path) -> None:
+    run = partial(run_unit, tmp_path, {"log": str(log)})
+
+    done = [unit["name"] for unit in run_units(run, units(7), workers=workers)]
+
+    assert sorted(done) == [unit["name"] for unit in units(7)]
+    assert all(len((log / name).read_text().split()) == 1 for name in done)
+
+
+def test_one_worker_and_one_unit_need_no_other_process(log: Path, tmp_path: Path) -> None:
+    for workers, number in ((1, 3), (4, 1)):
+        list(run_units(partial(run_unit, tmp_path, {"log": str(log)}), units(number), workers=workers))
+
+    assert {int(pid) for path in log.iterdir() for pid in path.read_text().split()} == {os.getpid()}
+
+
+def test_no_units_are_no_work(tmp_path: Path) -> None:
+    assert list(run_units(partial(run_unit, tmp_path, {}), [], workers=4)) == []
+
+
+def test_an_error_comes_back_from_a_worker_with_all_it_says(log: Path, tmp_path: Path) -> None:
+    run = partial(run_unit, tmp_path, {"log": str(log), "how": "raise", "disturbed": ["00001"]})
+
+    with pytest.raises(BadRecordError) as raised:
+        list(run_units(run, units(4), workers=2))
+
+    error = raised.value
+    assert (error.place, error.expected, error.found, error.begin) == (Place("x.txt", line=3), "good", "bad", 0)
+
+
+def test_an_error_ends_the_other_workers_at_once(log: Path, tmp_path: Path) -> None:
+    hour_long = {"log": str(log), "how": "raise", "disturbed": ["00001"], "slow": {"00000": 3600}}
+
+    with pytest.raises(BadRecordError):
+        list(run_units(partial(sometimes_slow, tmp_path, hour_long), units(2), workers=2))
+
+    assert not any(is_alive(int(pid)) for path in log.iterdir() for pid in path.read_text().split())
+
+
+def sometimes_slow(directory: Path, plan: Unit, unit: Unit) -> None:
+    """Run a unit; one that `plan` calls slow first waits for the other to begin, then sleeps."""
+    if unit["name"] in plan["slow"]:
+        (Path(plan["log"]) / unit["name"]).write_text(f"{os.getpid()}\n")
+        time.sleep(plan["slow"][unit["name"]])
+    while not (Path(plan["log"]) / "00000").exists():
+        time.sleep(0.01)
+    run_unit(directory, plan, unit)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, -signal.SIGINT)])
+def test_workers_end_with_the_run_that_began_them(sent: signal.Signals, code: int, tmp_path: Path) -> None:
+    program = [sys.executable, small_units.__file__, str(tmp_path / "d"), "2", "2", "3600"]
+    process = subprocess.Popen(program, start_new_session=True, stderr=subprocess.DEVNULL)
+    while len(begun := list((tmp_path / "d").glob("data/.*.tmp"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.02)
+    workers = [int(path.suffixes[-2][1:]) for path in begun]
+    assert all(is_alive(worker) for worker in workers)
+
+    process.send_signal(sent)  # to the parent alone
+
+    assert process.wait() == code
+    while any(is_alive(worker) for worker in workers):
+        time.sleep(0.02)

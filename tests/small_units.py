@@ -1,0 +1,70 @@
+"""A run of small units, and ways to disturb it; as a program: small_units.py FOLDER NUM_UNITS WORKERS [SECONDS]."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from lisdata.errors import BadRecordError, Place
+from lisdata.runs import Job, run_job
+from lisdata.shards.manifest import file_entry
+
+JsonDict = dict[str, Any]
+
+
+def make_job(directory: Path, num_units: int = 6, *, facts: JsonDict | None = None, **plan: Any) -> Job:
+    """Return a job whose unit n writes the file data/n; `plan` says more of the plan and of how units are disturbed."""
+    units = [{"name": f"{number:05d}", "weight": number + 1} for number in range(num_units)]
+    return Job(
+        directory=directory,
+        plan={"format": "lisdata-test", "inputs": [], "units": units} | plan,
+        run_unit=run_unit,
+        fold=fold,
+        facts={"inputs": []} if facts is None else facts,
+        sidecars={"notes/about.txt": b"six small units\n"},
+    )
+
+
+def run_unit(directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
+    """Write a unit's file, aside first; where `plan` names a folder `log`, note there that the unit began."""
+    name = unit["name"]
+    if "log" in plan:
+        with (Path(plan["log"]) / name).open("a") as stream:
+            stream.write(f"{os.getpid()}\n")
+    path = directory / "data" / f"{name}.bin"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(name.encode() * 100)
+    time.sleep(plan.get("seconds", 0))
+    if name in plan.get("disturbed", ()):
+        _disturb(plan["how"], Path(plan["log"]) / name)
+    temporary.replace(path)
+    return {"unit": name, "size": path.stat().st_size, "files": {f"data/{path.name}": file_entry(path)}}
+
+
+def _disturb(how: str, log: Path) -> None:
+    """Do what `how` says; with "once " before it only the first time that the unit runs."""
+    if how.startswith("once ") and len(log.read_text().split()) > 1:
+        return
+    how = how.removeprefix("once ")
+    if how == "raise":
+        place = Place("x.txt", line=3)
+        raise BadRecordError(place, expected="good", found="bad", begin=0, end=1)
+    if how == "exit":
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fold(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
+    """Return the manifest's body."""
+    return {"format": plan["format"], "parts": [], "sizes": [commit["size"] for commit in commits]}
+
+
+if __name__ == "__main__":
+    folder, num_units, workers, *seconds = sys.argv[1:]
+    slow = {"seconds": float(seconds[0])} if seconds else {}
+    run_job(make_job(Path(folder), int(num_units), **slow), workers=int(workers))

@@ -43,7 +43,7 @@ class ContentColumns:
         return len(self._columns) - 1
 
     def finish(self) -> tuple[pa.RecordBatch, list[UInt32]]:
-        """Return the distinct contents (CONTENTS schema), and for each column the row of each value (NO_ROW for null)."""
+        """Return the distinct contents (CONTENTS schema), and each column's rows in them (NO_ROW for null)."""
         groups: dict[_Group, list[int]] = {}
         for number, (group, _) in enumerate(self._columns):
             groups.setdefault(group, []).append(number)

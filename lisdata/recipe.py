@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,15 @@ def load_recipe(path: str | Path, changes: tuple[str, ...] = ()) -> Recipe:
     for change in changes:
         _apply(data, change, path)
     return _recipe(data, path)
+
+
+def choose_models(recipe: Recipe, labels: tuple[str, ...]) -> Recipe:
+    """Return the recipe with only the models called `labels` (all when there are none)."""
+    known = [step.label for step in recipe.models]
+    unknown = [label for label in labels if label not in known]
+    if unknown:
+        raise RecipeError(f"{recipe.path}: no model {', '.join(unknown)}; it has {', '.join(known) or 'none'}")
+    return replace(recipe, models=tuple(step for step in recipe.models if not labels or step.label in labels))
 
 
 def _recipe(data: JsonDict, path: Path) -> Recipe:

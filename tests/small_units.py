@@ -30,8 +30,13 @@ def make_job(directory: Path, num_units: int = 6, *, facts: JsonDict | None = No
 
 
 def run_unit(directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
-    """Write a unit's file, aside first; where `plan` names a folder `log`, note there that the unit began."""
+    """Write a unit's file, aside first; where `plan` names a folder `log`, note there that the unit began.
+
+    `plan["seconds"]` is how long each unit takes; with `patient` the units of that name wait for the first to begin.
+    """
     name = unit["name"]
+    while name in plan.get("patient", ()) and not (Path(plan["log"]) / plan["units"][0]["name"]).exists():
+        time.sleep(0.01)
     if "log" in plan:
         with (Path(plan["log"]) / name).open("a") as stream:
             stream.write(f"{os.getpid()}\n")
@@ -39,7 +44,7 @@ def run_unit(directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_bytes(name.encode() * 100)
-    time.sleep(plan.get("seconds", 0))
+    time.sleep(0 if name in plan.get("patient", ()) else plan.get("seconds", 0))
     if name in plan.get("disturbed", ()):
         _disturb(plan["how"], Path(plan["log"]) / name)
     temporary.replace(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lisdata.errors import RecipeError
-from lisdata.recipe import load_recipe
+from lisdata.recipe import choose_models, load_recipe
 
 MINIMAL = '[[source]]\nsource = "text"\npath = "corpus.txt"\n'
 
@@ -88,3 +88,12 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None
 def test_a_change_that_fits_nowhere_is_refused(tmp_path: Path, change: str) -> None:
     with pytest.raises(RecipeError, match="--set"):
         load_recipe(write(tmp_path, 'name = "n"\n' + MINIMAL), (change,))
+
+
+def test_models_are_chosen_by_label_and_an_unknown_one_is_named(tmp_path: Path) -> None:
+    recipe = load_recipe(write(tmp_path, MINIMAL + '[[model]]\nname = "rope"\n[[model]]\nname = "alibi"\n'))
+
+    assert [m.label for m in choose_models(recipe, ("alibi",)).models] == ["alibi"]
+    assert choose_models(recipe, ()) == recipe
+    with pytest.raises(RecipeError, match="no model rpoe; it has rope, alibi"):
+        choose_models(recipe, ("rpoe",))

@@ -269,11 +269,12 @@ def run(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, dry_run:
 @_TO
 @_SET
 @_WORKERS
-def train(recipe: Path, to: Path, changes: tuple[str, ...], workers: int) -> None:
+@click.option("--model", "models", multiple=True, metavar="LABEL", help="Train only this model of the recipe.")
+def train(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, models: tuple[str, ...]) -> None:
     """Train the models of RECIPE (its data is made first if need be); a stopped training goes on exactly."""
     from lisdata.cli.pipelines import run_recipe
 
-    run_recipe(recipe, to, changes, workers=workers, dry_run=False, steps=("data", "train"))
+    run_recipe(recipe, to, changes, workers=workers, dry_run=False, steps=("data", "train"), models=models)
 
 
 @main.command(epilog=example("lisdata evaluate pipelines/quickstart.toml --to out"))

@@ -60,11 +60,13 @@ def table_rows(structures: list[Structure], *, shared: bool = False) -> list[tup
     rows: list[tuple[str, ...]] = []
     first_occurrence = first_instance = 1
     for structure in structures:
+        repeated = Counter((i.instance, i.role) for i in structure.incidences)
         for i in structure.incidences:
             content = structure.occurrences[i.occurrence].content
             if shared and holders[content] < 2:
                 continue
-            rows.append(_row(structure, i, first_occurrence, first_instance))
+            slot = _slot(structure.kind, i, is_repeated=repeated[i.instance, i.role] > 1)
+            rows.append(_row(structure, i, slot, (first_occurrence, first_instance)))
         if structure.tensor is not None and not shared:
             rows.extend(_grid_rows(structure, first_occurrence, first_instance))
         for number, instance in enumerate(structure.instances):
@@ -76,11 +78,16 @@ def table_rows(structures: list[Structure], *, shared: bool = False) -> list[tup
     return rows
 
 
-def _row(structure: Structure, i: Incidence, first_occurrence: int, first_instance: int) -> tuple[str, ...]:
+def _slot(kind: StructureKind, i: Incidence, *, is_repeated: bool) -> str:
+    """Return a role as the paper writes it: POS_1, POS_2 ... in running text; else its side, numbered when repeated."""
+    if kind == StructureKind.TEXT and i.role.side == "token":
+        return f"POS_{i.position + 1}"
+    return f"{i.role.side}[{i.position}]" if is_repeated else i.role.side
+
+
+def _row(structure: Structure, i: Incidence, slot: str, first: tuple[int, int]) -> tuple[str, ...]:
+    first_occurrence, first_instance = first
     content = structure.occurrences[i.occurrence].content
-    slot = f"POS_{i.position + 1}" if structure.kind == StructureKind.TEXT and i.role.side == "token" else i.role.side
-    if i.position and not slot.startswith("POS_"):
-        slot = f"{slot}[{i.position}]"
     instance = structure.instances[i.instance]
     return (
         f"v{first_occurrence + i.occurrence}",

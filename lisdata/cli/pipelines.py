@@ -13,7 +13,7 @@ from lisdata.cli.options import INTERRUPTED
 from lisdata.cli.printing import print_manifest
 from lisdata.cli.progress import counter, run_progress
 from lisdata.pipeline import make_data, planned_steps
-from lisdata.recipe import Recipe, load_recipe
+from lisdata.recipe import Recipe, choose_models, load_recipe
 from lisdata.runs import OnProgress
 
 if TYPE_CHECKING:
@@ -21,10 +21,17 @@ if TYPE_CHECKING:
 
 
 def run_recipe(
-    path: Path, to: Path, changes: tuple[str, ...], *, workers: int, dry_run: bool, steps: tuple[str, ...]
+    path: Path,
+    to: Path,
+    changes: tuple[str, ...],
+    *,
+    workers: int,
+    dry_run: bool,
+    steps: tuple[str, ...],
+    models: tuple[str, ...] = (),
 ) -> None:
-    """Run the steps ("data", "train", "evaluate") of a recipe that it has."""
-    recipe = load_recipe(path, changes)
+    """Run the steps ("data", "train", "evaluate") of a recipe that it has, for all its models or those named."""
+    recipe = choose_models(load_recipe(path, changes), models)
     if dry_run:
         click.echo("\n".join(planned_steps(recipe, to)))
         return

@@ -20,7 +20,7 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlatStructures:
-    """N structures of one input: a value each, then those of all occurrences, instances and incidences one after another.
+    """N structures of one input: a value each, then the values of their occurrences, instances and incidences.
 
     `num_occurrences`, `num_instances` and `num_incidences` (N,) say how many belong to each; `tau` holds contents,
     `label` and `sigma` labels, `occurrence` and `instance` numbers inside the structure.

@@ -1,4 +1,4 @@
-"""Which contents and roles the cells and keys of a table have: shared keys, so that the key in Album is the Artist row."""
+"""Which contents and roles cells and keys of tables have: shared keys, so that the key in Album is the Artist row."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ DIALECT = "dialect"
 def column_role(table: str, column: str) -> Role:
     """Return the role of a column's cells.
 
-    '%' and '#' in a column's name are written %25 and %23, and a leading "key:" as "key%3A": a side holds no '#', and the
-    sides that begin with "key:" are those of composite keys.
+    '%' and '#' in a column's name are written %25 and %23, and a leading "key:" as "key%3A": a side holds no '#', and
+    those that begin with "key:" are the sides of composite keys.
     """
     side = column.replace("%", "%25").replace("#", "%23")
     return Role(table, side.replace(":", "%3A", 1) if side.startswith(KEY_PREFIX) else side)
@@ -42,7 +42,7 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Columns whose values together name a row of the table that `scope` says; `position` among keys of these columns."""
+    """Columns whose values together name a row of the table in `scope`; `position` is its place among their keys."""
 
     columns: tuple[str, ...]
     scope: str

@@ -1,4 +1,4 @@
-"""Rows to structures: a row is an instance, a column a role, a cell an occurrence; keys are entities that tables share."""
+"""Rows to structures: a row is an instance, a column a role, a cell an occurrence; keys are entities tables share."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class TableOptions:
 class TablesConverter:
     """Makes structures of rows.
 
-    Row = instance labelled with the table, column = role table#column, one occurrence a cell. A cell of a single primary
-    or foreign key is an entity scoped to the key's table; composite keys are a further entity in role
+    A row is an instance labelled with the table, a column the role table#column, a cell an occurrence. A cell of a
+    single primary or foreign key is an entity scoped to the key's table; a composite key is a further entity in role
     table#key:<columns>, spelled as a JSON array, absent where a part is NULL. Other cells are literals with datatype
     table:<type> (none for text); NULL is a content of its own kind. What the source's bytes say beyond cells comes
     first, in a structure whose one instance is labelled "dialect".

@@ -27,6 +27,11 @@ def align_pieces(piece_begin: Int64, piece_end: Int64, word_begin: Int64, word_e
     All offsets are bytes of `text`. Words are ordered by begin; spans may nest or overlap. An empty span is overlapped
     by nothing, an empty piece overlaps nothing; one of white space only belongs to a word when it lies inside its span.
     """
+    spelled = np.flatnonzero(word_end > word_begin)
+    if len(spelled) < len(word_end):
+        found = align_pieces(piece_begin, piece_end, word_begin[spelled], word_end[spelled], text)
+        word = np.append(spelled, -1)[found.word]
+        return Alignment(word=word, num_over_several=found.num_over_several)
     if not len(word_begin) or not len(piece_begin):
         return Alignment(word=np.full(len(piece_begin), -1, np.int64), num_over_several=0)
     begin = _skip_space(piece_begin, piece_end, text)

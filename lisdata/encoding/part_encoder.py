@@ -36,7 +36,7 @@ def used_contents(part: Part, view: str) -> Int64:
     if all(takes_sequence(rows, view).all() for rows in iter_slices(part, ("kind", "shape"))):
         return np.zeros(0, np.int64)
     is_used = np.zeros(part.contents.num_rows, bool)
-    for rows in iter_slices(part, ("kind", "shape", "tau", "incidence")):
+    for rows in iter_slices(part, ("kind", "tau", "incidence", "shape")):
         listed = rows.take(np.flatnonzero(~takes_sequence(rows, view)))
         is_used[listed.tau[listed.incidence_occurrence]] = True
     return np.flatnonzero(is_used)

@@ -126,6 +126,6 @@ def cell_texts(values: npt.NDArray[Any]) -> list[str]:
 
 def _unicode_texts(values: npt.NDArray[Any]) -> list[str]:
     native = values.astype(values.dtype.newbyteorder("="))
-    codes = np.ascontiguousarray(native).view(np.uint32).reshape(len(values), -1)
+    codes = np.ascontiguousarray(native).view(np.uint32).reshape(len(values), values.dtype.itemsize // 4)
     codes = np.where(codes > _MAX_CODE_POINT, 0xFFFD, codes)
     return ["".join(map(chr, row)).rstrip("\0") for row in codes.tolist()]

@@ -70,8 +70,7 @@ def _run_pool(run: RunUnit, units: list[JsonDict], workers: int) -> Iterator[Jso
                     future.result()
                     yield unit
         except BaseException:
-            lifeline.close()
-            pool.shutdown(wait=False, cancel_futures=True)
+            lifeline.close()  # the workers end now; leaving the pool waits for that
             raise
 
 

@@ -19,8 +19,8 @@ from lisdata.shards import IncidenceDataset, InputInfo
 class CsvExporter:
     """Writes one delimited file for each input, in the style that its dialect structures tell.
 
-    Losses are quotes, spellings of NULL and line endings that differ from the rest of their block of rows (the cells are
-    equal all the same), and the records that the conversion rejected.
+    Losses are quotes, spellings of NULL and line endings that differ from the rest of their block of rows (the cells
+    are equal all the same), and the records that the conversion rejected.
     """
 
     name: str = "csv"

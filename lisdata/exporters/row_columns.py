@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +42,10 @@ class RowColumns:
     def dialects(self, rows: Int64) -> npt.NDArray[np.bool_]:
         """Say which structures tell how rows are written; a table called "dialect" has no cells of kind text."""
         first_label, first_content = self._labels[self._in_instances[rows]], self._tau[self._in_tau[rows]]
-        return self._is_dialect[first_label] & (self._kinds[first_content] == ContentKind.TEXT)
+        is_alone: npt.NDArray[np.bool_] = self._is_dialect[first_label] & (
+            self._kinds[first_content] == ContentKind.TEXT
+        )
+        return is_alone
 
     def facts(self, row: int) -> dict[str, list[str]]:
         """Return the facts of a dialect structure: side -> texts in order of position."""
@@ -88,17 +93,11 @@ class RowColumns:
 
 def iter_row_blocks(dataset: IncidenceDataset, file_index: int) -> Iterator[tuple[RowColumns, Int64]]:
     """Yield (columns, rows) for the structures of one input, in source order; a dialect structure comes alone."""
-    part: Part | None = None
-    rows: list[int] = []
-    for found, row in dataset.iter_rows(file_index):
-        if found is not part or len(rows) == _BLOCK_ROWS:
-            if part is not None:
-                yield from _split_at_dialects(columns, np.array(rows))
-            columns = columns if found is part else RowColumns(found)
-            part, rows = found, []
-        rows.append(row)
-    if part is not None:
-        yield from _split_at_dialects(columns, np.array(rows))
+    for part, group in groupby(dataset.iter_rows(file_index), key=itemgetter(0)):
+        columns = RowColumns(part)
+        numbers = (row for _, row in group)
+        while rows := list(islice(numbers, _BLOCK_ROWS)):
+            yield from _split_at_dialects(columns, np.array(rows))
 
 
 def _split_at_dialects(columns: RowColumns, rows: Int64) -> Iterator[tuple[RowColumns, Int64]]:

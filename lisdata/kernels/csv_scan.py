@@ -39,7 +39,7 @@ class Outcome(IntEnum):
     OPEN_QUOTE = 6  # a quote that is never closed
 
 
-# Enum members are slow in kernels; so are arrays handed to a function with several exits (they are counted each time).
+# Kernels compare plain numbers: enum members are slow there.
 _WHOLE, _CUT, _NUM_CELLS, _STRAY_QUOTE, _AFTER_QUOTE, _STRAY_RETURN, _OPEN_QUOTE = map(int, Outcome)
 
 
@@ -47,8 +47,8 @@ _WHOLE, _CUT, _NUM_CELLS, _STRAY_QUOTE, _AFTER_QUOTE, _STRAY_RETURN, _OPEN_QUOTE
 class Cells:
     """Rows of cells as places in the scanned bytes; arrays are (rows, columns), but for the last two: (rows,).
 
-    A cell's text is bytes [begin, end) with doubled quotes made single, `size` bytes then. `flags` say that it is QUOTED
-    and that it holds a delimiter, quote or line ending (SPECIAL). `ending` is the length of the row's line ending.
+    A cell's text is bytes [begin, end) with doubled quotes made single, `size` bytes then. `flags` say that it is
+    QUOTED and that it holds a delimiter, quote or line ending (SPECIAL). `ending` is the length of the row's ending.
     """
 
     begin: UInt32
@@ -66,7 +66,8 @@ class Cells:
     @property
     def row_end(self) -> UInt32:
         """Where each row ends, its line ending included."""
-        return self.end[:, -1] + (self.flags[:, -1] & QUOTED) + self.ending
+        closing = (self.flags[:, -1] & QUOTED).astype(np.uint32)
+        return self.end[:, -1] + closing + self.ending
 
     def take(self, rows: npt.NDArray[Any]) -> Cells:
         """Return some of the rows, by number or by mask."""
@@ -104,7 +105,7 @@ def _skip_plain(data: Any, at: Any, classes: Any) -> Any:
 
 @inner
 def _quoted_end(data: Any, at: Any, classes: Any) -> Any:
-    """Return (place of the closing quote or -1, number of doubled quotes, flags) of a cell whose text begins at `at`."""
+    """Return (place of the closing quote or -1, doubled quotes, flags) of a cell whose text begins at `at`."""
     doubled = 0
     flag = QUOTED
     last = -1
@@ -146,7 +147,8 @@ def _ending(kind: Any, following: Any, final: Any, quoted: Any) -> Any:
 
 @inner
 def _scan_row(
-    data: Any, at: Any, final: Any, classes: Any, cell: Any, num_columns: Any, begin: Any, end: Any, size: Any, flags: Any
+    data: Any, at: Any, final: Any, classes: Any, cell: Any, num_columns: Any,
+    begin: Any, end: Any, size: Any, flags: Any,
 ) -> Any:  # fmt: skip
     """Return (outcome, where the row ends or the error stands, cells found, length of the line ending)."""
     outcome = found = width = 0
@@ -173,19 +175,18 @@ def _scan_row(
     return outcome, at, found, width
 
 
-@kernel(types.UniTuple(types.int64, 4)(
-    BYTES, types.int64, types.boolean, types.int64, types.int64, types.int64,
+_SCAN_RESULT: Any = types.UniTuple(types.int64, 4)  # type: ignore[no-untyped-call]
+
+
+@kernel(_SCAN_RESULT(
+    BYTES, types.int64, types.boolean, BYTES, types.int64,
     OUT_UINT32S, OUT_UINT32S, OUT_UINT32S, OUT_BYTES, OUT_UINT32S, OUT_BYTES, types.Array(types.int64, 2, "C"),
 ))  # fmt: skip
 def _scan(
-    data: Any, at: Any, final: Any, delimiter: Any, quote: Any, num_columns: Any,
+    data: Any, at: Any, final: Any, classes: Any, num_columns: Any,
     begin: Any, end: Any, size: Any, flags: Any, row_begin: Any, ending: Any, faults: Any,
 ) -> Any:  # fmt: skip
     """Return (rows, faults, begin of the row not come to, place of its open quote or -1)."""
-    classes = np.zeros(256, np.uint8)
-    classes[10], classes[13], classes[delimiter] = _NEWLINE, _RETURN, _DELIMITER
-    if quote >= 0:
-        classes[quote] = _QUOTE
     rows = bad = 0
     opened = -1
     while at < len(data) and rows < len(row_begin) and bad < len(faults):
@@ -213,6 +214,14 @@ def _scan(
     return rows, bad, at, opened
 
 
+def _classes(delimiter: int, quote: int) -> UInt8:
+    classes = np.full(256, _PLAIN, np.uint8)
+    classes[10], classes[13], classes[delimiter] = _NEWLINE, _RETURN, _DELIMITER
+    if quote >= 0:
+        classes[quote] = _QUOTE
+    return classes
+
+
 def scan_cells(
     data: UInt8, at: int, *, final: bool, delimiter: int, quote: int, num_columns: int, max_rows: int | None = None
 ) -> Scan:
@@ -232,10 +241,11 @@ def scan_cells(
     row_begin, ending = np.empty(room + 1 if max_rows is None else room, np.uint32), np.empty(room + 1, np.uint8)
     faults = np.empty((MAX_FAULTS, 5), np.int64)
     rows, bad, next_row, opened = _scan(
-        data, at, final, delimiter, quote, num_columns, begin, end, size, flags, row_begin, ending, faults
+        data, at, final, _classes(delimiter, quote), num_columns, begin, end, size, flags, row_begin, ending, faults
     )
-    begin, end, size, flags = (a[: rows * num_columns].reshape(rows, num_columns) for a in (begin, end, size, flags))
-    cells = Cells(begin=begin, end=end, size=size, flags=flags, row_begin=row_begin[:rows], ending=ending[:rows])
+    flat: dict[str, npt.NDArray[Any]] = {"begin": begin, "end": end, "size": size, "flags": flags}
+    by_row: dict[str, Any] = {name: a[: rows * num_columns].reshape(rows, num_columns) for name, a in flat.items()}
+    cells = Cells(**by_row, row_begin=row_begin[:rows], ending=ending[:rows])
     return Scan(cells=cells, faults=faults[:bad], next_row=next_row, opened=opened)
 
 

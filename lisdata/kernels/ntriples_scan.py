@@ -36,7 +36,7 @@ from lisdata.kernels.ntriples_tokens import (
     string_end,
     suffix_end,
 )
-from lisdata.kernels.spans import fill_slots, hash_of, new_slots, number_in, slot_of, take_slot
+from lisdata.kernels.spans import fill_slots, hash_of, is_equal, new_slots, number_in, slot_of, take_slot
 from lisdata.schema import NO_ROW, ContentKind
 
 PADDING = b"\n" + bytes(31)
@@ -57,12 +57,12 @@ SPAN = np.dtype(
 )
 
 _ENTITY, _BNODE, _LITERAL = int(ContentKind.ENTITY), int(ContentKind.BNODE), int(ContentKind.LITERAL)
-_ROWS, _TERMS, _SYMBOLS = 0, 1, 2
+_ROWS, _TERMS, _SYMBOLS, _SUBJECT = 0, 1, 2, 3
 
 
 @inner
 def _add_symbol(data: Any, begin: Any, end: Any, symbols: Any, slots: Any, counts: Any) -> Any:
-    """Return the number of a new or known language tag (with its '@') or datatype (with '<' and '>'), -1 if not plain."""
+    """Return the number of a language tag (with its '@') or datatype (with '<' and '>'), -1 if it is not plain."""
     hashed = hash_of(data, begin, end)
     slot = slot_of(slots, data, symbols, begin, end, hashed)
     number = number_in(slots, slot)
@@ -131,11 +131,24 @@ def _token_end(data: Any, at: Any) -> Any:
 
 
 @inner
+def _is_token_at(data: Any, at: Any, size: Any, term: Any) -> Any:
+    """Tell whether the token at `at` is the IRI `term`: runs of one subject need no look-up."""
+    length = term.end - term.begin
+    return data[at] == LESS and at + length < size and is_equal(data, term.begin, at, length)
+
+
+@inner
 def _scan_triple(
-    data: Any, at: Any, row: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
+    data: Any, at: Any, size: Any, row: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
 ) -> Any:
     """Fill `row` from the triple at `at`; return the index of the line's end, -1 if the line is not plain."""
-    for part in range(3):
+    first_part = 0
+    subject = counts[_SUBJECT]
+    if subject >= 0 and _is_token_at(data, at, size, terms[subject]):
+        row.subject = subject
+        at = skip_blanks(data, at + terms[subject].end - terms[subject].begin)
+        first_part = 1
+    for part in range(first_part, 3):
         if (part < 2 and data[at] == QUOTE) or (part == 1 and data[at] != LESS):
             return -1
         end, quote = _token_end(data, at)
@@ -145,7 +158,7 @@ def _scan_triple(
         if number < 0:
             return -1
         if part == 0:
-            row.subject = number
+            row.subject = counts[_SUBJECT] = number
         elif part == 1:
             row.predicate = number
         else:
@@ -190,7 +203,7 @@ def _scan(
             at = line_end(data, at)
             continue
         row = rows[counts[_ROWS]]
-        end = _scan_triple(data, at, row, terms, slots, symbols, symbol_slots, counts)
+        end = _scan_triple(data, at, size, row, terms, slots, symbols, symbol_slots, counts)
         if end < 0:
             row.subject = NO_ROW
             end = line_end(data, at)
@@ -235,8 +248,8 @@ def _copy_lexicals(data: Any, terms: Any, offsets: Any, out: Any) -> Any:
 class ScannedBlock:
     """What `scan` found: `rows` (ROW) in order, distinct `terms` (SPAN) and `symbols`; offsets are into `data`.
 
-    A row whose `subject` is NO_ROW holds a line that was not understood. Two terms may spell one RDF term in two ways, and
-    terms of lines not understood may be among them.
+    A row whose `subject` is NO_ROW holds a line that was not understood. Two terms may spell one RDF term in two ways,
+    and terms of lines not understood may be among them.
     """
 
     data: npt.NDArray[np.uint8]
@@ -261,8 +274,8 @@ def scan(block: bytes) -> ScannedBlock:
     size = len(block) - len(PADDING)
     num_lines = _count_lines(data, size)
     rows, terms, symbols = np.empty(num_lines, ROW), np.empty(3 * num_lines, SPAN), np.empty(num_lines, SPAN)
-    slots, symbol_slots = new_slots(1 << 15), new_slots(1 << 8)
-    counts = np.zeros(3, np.int64)
+    slots, symbol_slots = new_slots(1 << (4 * num_lines).bit_length()), new_slots(1 << 8)
+    counts = np.array((0, 0, 0, -1), np.int64)
     at = 0
     while (at := _scan(data, at, size, rows, terms, slots, symbols, symbol_slots, counts)) < size:
         slots, symbol_slots = new_slots(4 * len(slots)), new_slots(4 * len(symbol_slots))

@@ -76,7 +76,7 @@ class MalformedNpyError(ValueError):
 
 
 def parse_npy(data: bytes) -> npt.NDArray[Any]:
-    """Return the array that the bytes of a .npy file hold, read-only and without a copy; MalformedNpyError otherwise."""
+    """Return the array that the bytes of a .npy file hold, read-only, without a copy; MalformedNpyError otherwise."""
     header, begin = _read_header(data)
     dtype = _dtype_of(header["descr"])
     shape = _shape_of(header["shape"])
@@ -127,11 +127,12 @@ def _dtype_of(descr: Any) -> np.dtype[Any]:
 
 
 def _shape_of(shape: Any) -> tuple[int, ...]:
-    is_shape = isinstance(shape, tuple) and len(shape) <= _MAX_RANK and all(type(n) is int and n >= 0 for n in shape)
-    # The values must be addressable even where a zero extent leaves none: NumPy itself refuses such shapes.
-    if not is_shape or math.prod(max(n, 1) for n in shape) >= 1 << 48:
+    extents = shape if isinstance(shape, tuple) and len(shape) <= _MAX_RANK else (-1,)
+    is_shape = all(type(n) is int and n >= 0 for n in extents)
+    # Addressable even where a zero extent leaves no values: NumPy itself refuses other shapes.
+    if not is_shape or math.prod(max(n, 1) for n in extents) >= 1 << 48:
         raise MalformedNpyError(8, "a shape: a tuple of extents of 0 or more", repr(shape)[:80])
-    return shape
+    return extents
 
 
 NPY = NpySource()

@@ -19,7 +19,9 @@ _SUFFIXES = (".csv", ".tsv")
 class CsvOptions:
     """Options of source csv; a schema file overrides those that it speaks about."""
 
-    delimiter: str = field(default=",", metadata={"help": "Byte between cells; \\t is a tab."})
+    delimiter: str | None = field(
+        default=None, metadata={"help": "Byte between cells (\\t is a tab); by default a comma, a tab for .tsv."}
+    )
     quote: str | None = field(default='"', metadata={"help": "Byte around cells, doubled inside; empty for none."})
     encoding: str = field(default="utf-8", metadata={"help": "utf-8, or a one-byte encoding that extends ASCII."})
     header: bool = field(default=True, metadata={"help": "The first row names the columns."})
@@ -36,7 +38,7 @@ class CsvOptions:
     def __post_init__(self) -> None:
         for declared in self.foreign_key:
             parse_foreign_key(declared)
-        check_layout_bytes(self.delimiter, self.quote, self.encoding)
+        check_layout_bytes(self.delimiter or ",", self.quote, self.encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ class CsvSource:
     def read(self, piece: InputSlice, options: CsvOptions, reject: Reject) -> Iterator[RowRecords]:
         """Yield the rows of `piece`, about 8 MiB at a time.
 
-        A row with too few or many cells, a stray or open quote, bytes that are not in the encoding, a cell that is not of
-        its declared type or NULL where one is required is a bad record; so is the whole file when its header is wrong.
+        A row with too few or many cells, a stray or open quote, bytes that are not in the encoding, a cell that is not
+        of its declared type, or NULL where a value is required is a bad record; so is a whole file with a bad header.
         """
         from lisdata.sources.delimited_rows import read_rows
 
@@ -76,7 +78,7 @@ def layout_of(options: CsvOptions, file: InputFile) -> Layout:
     keys += tuple(parse_foreign_key(text) for text in options.foreign_key)
     dialect = declared.dialect if declared else {}
     return Layout(
-        delimiter=dialect.get("delimiter", options.delimiter),
+        delimiter=dialect.get("delimiter", options.delimiter or _usual_delimiter(file)),
         quote=dialect.get("quoteChar", options.quote),
         encoding=(declared.encoding if declared else None) or options.encoding,
         header=dialect.get("header", options.header),
@@ -96,6 +98,10 @@ def _null_tokens(options: CsvOptions, declared: DeclaredTable | None) -> tuple[s
     return declared.null_tokens
 
 
+def _usual_delimiter(file: InputFile) -> str:
+    return "\t" if _plain_name(file).lower().endswith(".tsv") else ","
+
+
 def _plain_name(file: InputFile) -> str:
     """Return the file's name without the suffix of its compression."""
     if file.compression is None or file.name.lower().endswith(_SUFFIXES):
@@ -104,7 +110,7 @@ def _plain_name(file: InputFile) -> str:
 
 
 def parse_foreign_key(text: str) -> ForeignKey:
-    """Return the key that "column=Table.column" (or "a+b=Table.x+y") declares; ValueError when it is not of that form."""
+    """Return the key that "column=Table.column" or "a+b=Table.x+y" declares; ValueError for another form."""
     columns, _, target = text.partition("=")
     table, _, references = target.partition(".")
     key = ForeignKey(columns=tuple(columns.split("+")), table=table, references=tuple(references.split("+")))

@@ -19,7 +19,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """The cells of a column: texts (large_string, also where NULL) and for each whether it is NULL, quoted, must be quoted.
+    """The cells of a column: texts (large_string, also where NULL), and which are NULL, quoted, or must be quoted.
 
     A cell must be quoted when it holds a delimiter, a quote or a line ending, and when it would be NULL otherwise.
     """
@@ -37,7 +37,7 @@ class Column:
         return pc.if_else(pa.array(self.is_null), pa.scalar(None, pa.large_string()), self.texts)
 
     def quoting(self) -> tuple[bool, int]:
-        """Return (whether all cells but NULLs are quoted, not only those that must be; number of cells against that)."""
+        """Return (whether all cells but NULLs are quoted, not only those that must be; number of exceptions)."""
         against_needed = int(np.count_nonzero(~self.is_null & (self.is_quoted != self.needs_quotes)))
         against_always = int(np.count_nonzero(~self.is_null & ~self.is_quoted))
         return against_always < against_needed, min(against_always, against_needed)

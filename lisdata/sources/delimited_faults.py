@@ -54,7 +54,7 @@ def scan_rows(
             num_columns=num_columns,
         )
         parts.append(scan.cells)
-        faults.extend(_describe(data, *map(int, row), num_columns) for row in scan.faults)
+        faults.extend(_describe(data, row.tolist(), num_columns) for row in scan.faults)
         begin = scan.next_row
         if not len(scan.faults) and scan.opened < 0:
             break
@@ -68,9 +68,8 @@ def scan_rows(
     return Cells.concatenate(parts), faults, begin
 
 
-def _describe(
-    data: bytes, outcome: int, begin: int, end: int, at: int, num_found: int, num_columns: int
-) -> Fault:
+def _describe(data: bytes, row: list[int], num_columns: int) -> Fault:
+    outcome, begin, end, at, num_found = row
     if outcome == Outcome.NUM_CELLS:
         return Fault(begin, end, begin, f"{num_columns} cells", str(num_found))
     found = "the end of the file" if outcome == Outcome.OPEN_QUOTE else repr(chr(data[at]))

@@ -1,4 +1,4 @@
-"""How a delimited file is written: bytes that separate and quote, encoding, NULL spellings; and what its columns are."""
+"""How a delimited file is written: separators, quotes, encoding, spellings of NULL; and what its columns are."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def decode_texts(texts: pa.Array, encoding: str) -> pa.Array:
 
 @cache
 def _one_byte_table(encoding: str) -> tuple[str | None, ...]:
-    """Return the character of each byte, None where undefined; ValueError unless the encoding extends ASCII by bytes."""
+    """Return the character of each byte, None where undefined; ValueError unless the encoding extends ASCII so."""
     table: list[str | None] = []
     for byte in range(256):
         try:

@@ -29,9 +29,9 @@ class Dom:
     """Nodes in document order: node n is of `kinds[n]` (a NodeKind), a child of node `parents[n]`, -1 at the top.
 
     `names` holds tag names, texts, comments, what stands between "<!DOCTYPE " and ">" of a doctype and between "<?" and
-    "?>" of a processing instruction. `foreign` says which elements are SVG's or MATHML's. The content of a <template> are its children. `attributes` holds names and
-    values of the elements that have some, in order; an attribute without a value has an empty one. Two trees are equal
-    when their DOMs are.
+    "?>" of a processing instruction. `foreign` says which elements are SVG's or MATHML's. The content of a <template>
+    are its children. `attributes` holds names and values of the elements that have some, in order; an attribute without
+    a value has an empty one. Two trees are equal when their DOMs are.
     """
 
     kinds: list[int] = field(default_factory=list)

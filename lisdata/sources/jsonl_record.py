@@ -63,7 +63,7 @@ def parse_line(line: bytes, options: JsonlOptions, prefixes: IdPrefixes) -> Json
 
 
 def _parse_text(line: str, options: JsonlOptions, prefixes: IdPrefixes) -> JsonlRecord:
-    record = read_json(line)
+    record = read_json(line.rstrip(_BLANK))
     if not isinstance(record, dict):
         raise _wrong(line, (), "an object", record)
     if options.text_field not in record:

@@ -41,7 +41,7 @@ class LineBlocks:
         if not 0 <= at <= len(self._data):
             return self._piece.place(offset)
         if self._newlines is None:
-            self._newlines = line_bounds(self._data)[1:] - 1
+            self._newlines = _line_ends(self._data) - 1
         if self._slice_line is None:
             self._slice_line = self._piece.place(self._piece.begin).line or 1
         row = int(np.searchsorted(self._newlines, at))
@@ -52,9 +52,13 @@ class LineBlocks:
 
 def line_bounds(data: bytes) -> Int64:
     """Return the begin of each line and the end of the last; a line keeps its newline, and only "\\n" ends one."""
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1
     rest = [len(data)] if data and not data.endswith(b"\n") else []
-    return np.concatenate(([0], ends, rest)).astype(np.int64)
+    return np.concatenate(([0], _line_ends(data), rest)).astype(np.int64)
+
+
+def _line_ends(data: bytes) -> Int64:
+    """Return where a newline has just ended."""
+    return np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1
 
 
 def find_line(piece: InputSlice, wanted: int) -> int:

@@ -44,7 +44,9 @@ class BlockReader:
         rest = ContentBuilder(labels)
         triples = np.stack([scanned.rows[name] for name in ("subject", "predicate", "object")])
         is_triple = self._parse_rest(block, scanned, triples, rest, on_bad_line)
-        rows, triples = scanned.rows[is_triple], triples[:, is_triple]
+        rows = scanned.rows
+        if not is_triple.all():
+            rows, triples = rows[is_triple], triples[:, is_triple]
         contents, has_variants = _contents_of_terms(scanned, self.file.scope, labels)
         if len(rest):
             contents = _concatenated(contents, rest.to_arrow())
@@ -66,7 +68,7 @@ class BlockReader:
     def _parse_rest(
         self, block: bytes, scanned: ScannedBlock, triples: UInt32, rest: ContentBuilder, on_bad_line: BadLine
     ) -> npt.NDArray[np.bool_]:
-        """Fill in the triples not understood, numbering their terms after those scanned; tell which rows are triples."""
+        """Fill in the rows not understood, numbering their terms after those scanned; tell which rows are triples."""
         is_triple = np.ones(len(scanned.rows), np.bool_)
         for row in np.flatnonzero(triples[0] == NO_ROW).tolist():
             begin, end = int(scanned.rows["begin"][row]), int(scanned.rows["end"][row])

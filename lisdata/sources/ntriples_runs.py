@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lisdata.errors import BadRecordError
-from lisdata.inputs import BLOCK_BYTES, MEBIBYTE, InputSlice
+from lisdata.inputs import MEBIBYTE, InputSlice
 
 MAX_RUN_BYTES = 256 * MEBIBYTE
 """A longer run of one subject is cut all the same, for it would have to be held in memory."""
 
+_BLOCK_BYTES = 8 * MEBIBYTE  # the tables of a larger block do not fit the processor's cache
 _PROBE_BYTES = 64 << 10
 
 
@@ -23,20 +24,19 @@ def subject_of(line: bytes) -> bytes | None:
     return None if not words or words[0].startswith(b"#") else words[0].partition(b"<")[0]
 
 
-def iter_runs(piece: InputSlice, size: int = BLOCK_BYTES) -> Iterator[tuple[int, list[bytes]]]:
+def iter_runs(piece: InputSlice, size: int = _BLOCK_BYTES) -> Iterator[tuple[int, list[memoryview]]]:
     """Yield (offset, chunks of whole lines) of about `size` bytes that no run of one subject goes across."""
-    held: list[bytes] = []
+    held: list[memoryview] = []
     begin, length, subject = piece.begin, 0, None
     try:
         for _, data in piece.blocks(size):
             cut, subject = _last_change(data, subject)
             if cut is not None or length > MAX_RUN_BYTES:
-                whole = [*held, data[:cut]] if cut is not None else held
-                yield begin, whole
-                begin += sum(map(len, whole))
+                yield begin, [*held, memoryview(data)[: cut or 0]]
+                begin += length + (cut or 0)
                 held, length = [], 0
                 data = data[cut or 0 :]
-            held.append(data)
+            held.append(memoryview(data))
             length += len(data)
     except BadRecordError:  # a damaged stream: what came before the damage is good
         if held:

@@ -8,13 +8,10 @@ from lisdata.contents import Content
 from lisdata.schema import ContentKind
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
-STRING_ESCAPED = rb'[\x00-\x1f"\\\x7f]|\xef\xbf[\xbe\xbf]'
-"""A pattern for the UTF-8 of the characters that a string does not hold as they are (U+FFFE and U+FFFF among them)."""
-IRI_ESCAPED = rb'[\x00-\x20<>"{}|^`\\]'
-"""A pattern for the characters that an IRI does not hold as they are; none is in a valid IRI."""
 
-_STRING = re.compile(STRING_ESCAPED)
-_IRI = re.compile(IRI_ESCAPED)
+# The characters that stand for themselves neither in a string (U+FFFE and U+FFFF among them) nor in an IRI.
+_STRING = re.compile(rb'[\x00-\x1f"\\\x7f]|\xef\xbf[\xbe\xbf]')
+_IRI = re.compile(rb'[\x00-\x20<>"{}|^`\\]')
 _SHORT = {b"\b": rb"\b", b"\t": rb"\t", b"\n": rb"\n", b"\f": rb"\f", b"\r": rb"\r", b'"': rb"\"", b"\\": rb"\\"}
 
 

@@ -212,7 +212,12 @@ def segments_of_arrays(
 
 
 def record_id_of(segments: Segments, row: int) -> str:
-    """Return the record id of a row."""
+    """Return the record id of a row; raise DamagedShardError when its bytes cannot be it."""
     number = segments.segment_of(row)
     local = row - int(segments.first_row[number])
-    return str(segments.owners[number].column(RECORD_ID)[local])
+    found = segments.owners[number].column(RECORD_ID).slice(local, 1)
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DamagedShardError(f"{segments.places[number]}: the record id of row {row}: {error}") from error
+    return str(found[0])

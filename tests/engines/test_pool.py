@@ -72,22 +72,16 @@ def test_an_error_comes_back_from_a_worker_with_all_it_says(log: Path, tmp_path:
 
 
 def test_an_error_ends_the_other_workers_at_once(log: Path, tmp_path: Path) -> None:
-    hour_long = {"log": str(log), "how": "raise", "disturbed": ["00001"], "slow": {"00000": 3600}}
+    plan = {"log": str(log), "units": units(2), "seconds": 3600, "patient": ["00001"]}
 
     with pytest.raises(BadRecordError):
-        list(run_units(partial(sometimes_slow, tmp_path, hour_long), units(2), workers=2))
+        list(
+            run_units(partial(run_unit, tmp_path, plan | {"how": "raise", "disturbed": ["00001"]}), units(2), workers=2)
+        )
 
-    assert not any(is_alive(int(pid)) for path in log.iterdir() for pid in path.read_text().split())
-
-
-def sometimes_slow(directory: Path, plan: Unit, unit: Unit) -> None:
-    """Run a unit; one that `plan` calls slow first waits for the other to begin, then sleeps."""
-    if unit["name"] in plan["slow"]:
-        (Path(plan["log"]) / unit["name"]).write_text(f"{os.getpid()}\n")
-        time.sleep(plan["slow"][unit["name"]])
-    while not (Path(plan["log"]) / "00000").exists():
-        time.sleep(0.01)
-    run_unit(directory, plan, unit)
+    workers = [int(pid) for path in log.iterdir() for pid in path.read_text().split()]
+    assert len(workers) == 2
+    assert not any(is_alive(worker) for worker in workers)
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, -signal.SIGINT)])

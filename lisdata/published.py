@@ -88,7 +88,7 @@ _KEY_EXAMPLES = (
     Content(ContentKind.ENTITY, b"Aspirin"),
     Content(ContentKind.WORD, b"Aspirin"),
     Content(ContentKind.ENTITY, b"http://www.wikidata.org/entity/Q42"),
-    Content(ContentKind.ENTITY, b'["acme","1"]', None, None, "table part"),
+    Content(ContentKind.ENTITY, b'["acme","1"]', None, None, "table:part.maker+number"),
     Content(ContentKind.BNODE, b"b0", None, None, "5b1e"),
     Content(ContentKind.BNODE, b"b0", None, None, "c07d"),
     Content(ContentKind.LITERAL, b"1"),

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,13 @@ import pyarrow as pa
 import pytest
 
 from lisdata.contents import Content
+from lisdata.encoding import Tokenizer, encode, load_tokenizer
 from lisdata.exporters.structures import STRUCTURES
-from lisdata.schema import SCHEMA_VERSION, StructureKind
+from lisdata.schema import SCHEMA_VERSION, TOKEN_COLUMNS, UNTAGGED, StructureKind
 from lisdata.shards import IncidenceDataset, verify_dataset, write_structures
 from lisdata.structure import Instance, Structure
 from lisdata.testing import read_examples
+from lisdata.token_shards import TokenDataset
 
 ROOT = Path(__file__).resolve().parents[1]
 VALID = sorted((ROOT / "schemas" / "examples" / f"v{SCHEMA_VERSION}" / "valid").glob("*.json"))
@@ -72,12 +76,22 @@ def compare_with_golden(name: str, found: dict[str, Any]) -> None:
 
 
 def row_text(row: dict[str, Any]) -> str:
-    """Return short rows on one line, long ones with a line a column."""
-    text = json.dumps(row, ensure_ascii=False)
-    if len(text) <= 120:
-        return text
-    columns = (f"      {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in row.items())
+    """Return short rows on one line, long ones with a line a column, lists of pieces with a line a piece."""
+    if len(json_text(row)) <= 120:
+        return json_text(row)
+    columns = []
+    for name, value in row.items():
+        shown = json_text(value)
+        if value and isinstance(value, list) and isinstance(value[0], dict):
+            shown = "[" + ",".join(f"\n        {json_text(v)}" for v in value) + "\n      ]"
+        columns.append(f"      {json_text(name)}: {shown}")
     return "{\n" + ",\n".join(columns) + "\n    }"
+
+
+def json_text(value: Any) -> str:
+    """Return JSON as people read it; only lone surrogates, which no file can hold, make it escape."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(value) if any("\ud800" <= c <= "\udfff" for c in text) else text
 
 
 @each_example
@@ -142,10 +156,53 @@ def test_the_export_of_an_example_is_the_example(path: Path, tmp_path: Path) -> 
     assert report.losses == ({"contents in no structure": len(isolated)} if isolated else {})
 
 
-def test_each_example_has_golden_rows_and_no_others_are_left() -> None:
-    names = {path.name for path in VALID}
+def readable_pieces(dataset: TokenDataset, tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Return the rows of a token dataset, neighbouring tokens of one endpoint as one piece with its text.
 
-    assert {path.name for path in (GOLDEN / "shards").iterdir()} == names
+    A position or tag is a list, a value a token; a content is the hexadecimal begin of its key.
+    """
+    return [{"record_id": row["record_id"], "pieces": list(pieces_of(row, dataset, tokenizer))} for row in dataset]
+
+
+def pieces_of(row: dict[str, Any], dataset: TokenDataset, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
+    endpoint = np.stack([row[name] for name in ("role", "instance", "occurrence", "content")], axis=1)
+    cuts = np.flatnonzero((endpoint[1:] != endpoint[:-1]).any(axis=1)) + 1
+    for begin, end in pairwise([0, *cuts.tolist(), len(endpoint)]):
+        if begin == end:
+            continue
+        role, instance, occurrence, content = endpoint[begin].tolist()
+        piece = {
+            "text": tokenizer.decode(row["input_ids"][begin:end].tolist()),
+            "role": dataset.roles[role],
+            "instance": instance,
+            "occurrence": occurrence,
+            "content": f"{content % 2**64:016x}" if content else None,
+            "position": row["position"][begin:end].tolist(),
+            "target": row["target"][begin:end].tolist(),
+        }
+        tags = {name: row[name][begin:end].tolist() for name in ("terminal", "nonterminal")}
+        yield piece | {name: values for name, values in tags.items() if set(values) != {UNTAGGED}}
+
+
+@each_example
+def test_the_token_shards_of_an_example_hold_the_golden_rows(path: Path, tmp_path: Path) -> None:
+    written(path, tmp_path)
+    found = {}
+
+    for view in ("auto", "endpoints"):
+        encode(tmp_path / "dataset", tmp_path / view, view=view, columns=TOKEN_COLUMNS)
+        tokenizer = load_tokenizer(tmp_path / view / "characters.json")
+        found[view] = readable_pieces(TokenDataset(tmp_path / view, verify="full"), tokenizer)
+        assert verify_dataset(tmp_path / view).problems == ()
+
+    if found["endpoints"] == found["auto"]:  # no text: one view
+        del found["endpoints"]
+    compare_with_golden(f"tokens/{path.name}", found)
+
+
+@pytest.mark.parametrize("form", ["shards", "tokens"])
+def test_each_example_has_golden_rows_and_no_others_are_left(form: str) -> None:
+    assert {path.name for path in (GOLDEN / form).iterdir()} == {path.name for path in VALID}
 
 
 # -- what single examples are about ----------------------------------------------------------------------------------
@@ -224,5 +281,10 @@ def test_a_million_cells_come_back(tmp_path: Path) -> None:
     assert found.tensor is not None
     assert found.tensor.tobytes() == values.tobytes()
     assert dataset.manifest["counts"]["cells"] == 1_000_000
+    encode(tmp_path / "dataset", tmp_path / "tokens", grid_max_cells=100, grid_overflow="truncate", separator=" ")
+    text = load_tokenizer(tmp_path / "tokens" / "characters.json").decode(
+        TokenDataset(tmp_path / "tokens")[0]["input_ids"].tolist()
+    )
+    np.testing.assert_array_equal(np.array(text.split(), np.float32), values.reshape(-1)[:100])
     STRUCTURES.export(dataset, tmp_path / "out.jsonl", ())
     assert Structure.from_dict(orjson.loads((tmp_path / "out.jsonl").read_bytes())) == grid

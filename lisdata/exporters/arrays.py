@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,24 +21,27 @@ from lisdata.structure import Structure
 
 @dataclass(frozen=True, slots=True)
 class NpyExporter:
-    """Writes one .npy file for each input; bytes are equal where NumPy wrote the input."""
+    """Writes one .npy file for each input; its array is equal, and its bytes where NumPy wrote the input.
+
+    A header of another length than NumPy writes is counted as a loss, and so are files that the conversion rejected.
+    """
 
     name: str = "npy"
     summary: str = "NumPy arrays (.npy)"
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the arrays that came from `files`."""
-        paths = target_paths(target, files)
-        written, losses = [], {"header layout": 0}
-        for info, path in zip(files, paths, strict=True):
+        losses: Counter[str] = Counter()
+        written: list[Path] = []
+        for info, path in zip(files, target_paths(target, files), strict=True):
+            losses["rejected records"] += info.records.get("rejected", 0)
             for structure in dataset.iter_structures(info.index):
                 if path in written:
                     raise ExportError(f"{info.name}: expected one array for a .npy file, found more")
                 size = _write_array(path, structure_to_array(structure))
-                losses["header layout"] += size != structure.source[2] - structure.source[1]
+                losses["header layouts"] += size != structure.source[2] - structure.source[1]
                 written.append(path)
-        counted = {name: count for name, count in losses.items() if count}
-        return ExportReport(files=tuple(written), num_records=len(written), losses=counted)
+        return ExportReport(files=tuple(written), num_records=len(written), losses=dict(+losses))
 
 
 def structure_to_array(structure: Structure) -> npt.NDArray[Any]:

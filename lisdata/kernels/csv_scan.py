@@ -206,6 +206,8 @@ def _scan(
             row_end = at
             while row_end < len(data) and data[row_end] != 10:
                 row_end += 1
+            if row_end == len(data) and not final:
+                break
             row_end = min(row_end + 1, len(data))
         faults[bad, 0], faults[bad, 1], faults[bad, 2] = (outcome if outcome != _WHOLE else _NUM_CELLS), at, row_end
         faults[bad, 3], faults[bad, 4] = reached, found

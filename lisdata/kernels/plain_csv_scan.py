@@ -13,9 +13,9 @@ def scan_rows(data: bytes, delimiter: bytes, quote: bytes | None) -> Iterator[Ro
 
     `outcome` is "whole", or the name of what is wrong; then the row ends with its line.
     """
-    mark = re.escape(quote) if quote else b"(?!)"
-    quoted = re.compile(b"%b((?:[^%b]|%b%b)*)%b" % (mark, mark, mark, mark, mark) if quote else b"(?!)", re.DOTALL)
-    plain = re.compile(b"[^\r\n%b%b]*" % (re.escape(delimiter), re.escape(quote or b"")))
+    mark = re.escape(quote or b"")
+    quoted = re.compile(b"%b((?:[^%b]|%b%b)*+)%b" % (mark, mark, mark, mark, mark) if quote else b"(?!)", re.DOTALL)
+    plain = re.compile(b"[^\r\n%b%b]*" % (re.escape(delimiter), mark))
     at = 0
     while at < len(data):
         begin, cells, outcome, ended = at, [], "whole", False

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from lisdata.loader.order import Order
+from lisdata.loader.plans import BatchPlan
 from lisdata.token_shards.batch import ROW, TokenBatch
 from lisdata.token_shards.dataset import TokenDataset
 from lisdata.token_shards.schema import KIND
@@ -71,15 +72,6 @@ class BatchShape(NamedTuple):
     width: int
     total: int
     num_real: int
-
-
-class BatchPlan(NamedTuple):
-    """A batch of one rank: elements [begin, end) of the epoch's order, then `num_filler` rows seen before."""
-
-    epoch: int
-    begin: int
-    end: int
-    num_filler: int
 
 
 class BatchMaker:

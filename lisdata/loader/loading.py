@@ -9,14 +9,14 @@ from typing import Any, Literal
 import torch
 
 from lisdata.errors import PlanError
-from lisdata.loader.batches import Batch, BatchForm, BatchMaker, BatchPlan
+from lisdata.loader.batches import Batch, BatchForm, BatchMaker
 from lisdata.loader.order import Shuffle, order_of
+from lisdata.loader.plans import BatchPlan, Split, Tail
 from lisdata.loader.prefetch import WorkerProcesses, make_in_thread
 from lisdata.token_shards.dataset import TokenDataset
 
 STATE_VERSION = 1
 _ROWS_PER_TASK = 512
-Tail = Literal["pad", "drop", "ragged"]
 
 
 class Loader:
@@ -59,13 +59,11 @@ class Loader:
         pin_memory: bool = False,
         start_method: str | None = None,
     ) -> None:
-        if batch_size < 1 or num_workers < 0 or prefetch < 0:
-            raise ValueError(f"expected {batch_size=} of at least 1, {num_workers=} and {prefetch=} of at least 0")
-        if tail not in ("pad", "drop", "ragged"):
-            raise ValueError(f"expected tail of pad, drop or ragged, got {tail!r}")
-        self.dataset, self.batch_size = dataset, batch_size
-        self.rank, self.world_size = _rank_of_world(rank, world_size)
-        self._tail, self._prefetch = tail, prefetch
+        if num_workers < 0 or prefetch < 0:
+            raise ValueError(f"expected {num_workers=} and {prefetch=} of at least 0")
+        self.dataset, self._prefetch = dataset, prefetch
+        rank, world_size = _rank_of_world(rank, world_size)
+        self._split = Split(num_rows=len(dataset), batch_size=batch_size, rank=rank, world_size=world_size, tail=tail)
         self._order = order_of(len(dataset), shuffle=shuffle, window=window, seed=seed)
         chosen = None if columns is None else tuple(columns)
         form = BatchForm(layout=layout, columns=chosen, pad_to=pad_to, max_length=max_length, pad_id=pad_id)
@@ -81,6 +79,21 @@ class Loader:
         self._turn = 0
 
     @property
+    def batch_size(self) -> int:
+        """Rows of a batch of this rank."""
+        return self._split.batch_size
+
+    @property
+    def rank(self) -> int:
+        """The number of this rank."""
+        return self._split.rank
+
+    @property
+    def world_size(self) -> int:
+        """The number of ranks."""
+        return self._split.world_size
+
+    @property
     def epoch(self) -> int:
         """The epoch that iterating goes on with."""
         return self._epoch
@@ -92,8 +105,7 @@ class Loader:
 
     def __len__(self) -> int:
         """Return the number of batches of a whole epoch."""
-        num_rows, global_size = self._order.num_rows, self.batch_size * self.world_size
-        return num_rows // global_size if self._tail == "drop" else -(-num_rows // global_size)
+        return self._split.num_batches
 
     def __iter__(self) -> Iterator[Batch]:
         self._turn += 1
@@ -145,36 +157,23 @@ class Loader:
 
     def _batches(self, turn: int) -> Iterator[Batch]:
         epoch, begin = self._epoch, self._consumed
-        batches = self._made_batches(epoch, begin)
-        for _, end in self._plans(epoch, begin):
+        batches = self._made_batches(self._split.plans(epoch, begin))
+        for plan in self._split.plans(epoch, begin):
             if self._turn != turn:  # looked at first: the batch that is asked for belongs to the newer iterator
                 raise RuntimeError("this iterator of the loader has ended: the loader was iterated or moved again")
             batch = next(batches)
-            self._consumed = end
+            self._consumed = plan.global_end
             yield batch
         if self._turn == turn:
             self._move(epoch + 1, 0)
 
-    def _made_batches(self, epoch: int, begin: int) -> Iterator[Batch]:
-        plans = (plan for plan, _ in self._plans(epoch, begin))
+    def _made_batches(self, plans: Iterator[BatchPlan]) -> Iterator[Batch]:
         if self._workers is not None:
             return self._workers.make(plans)
         if self._prefetch:
             group = max(1, _ROWS_PER_TASK // self.batch_size)
             return make_in_thread(self._maker.make, plans, self._prefetch, group=group)
         return map(self._maker.make, plans)
-
-    def _plans(self, epoch: int, begin: int) -> Iterator[tuple[BatchPlan, int]]:
-        """Yield this rank's part of each global batch from element `begin`, and where that global batch ends."""
-        num_rows, global_size = self._order.num_rows, self.batch_size * self.world_size
-        while begin < num_rows:
-            end = min(begin + global_size, num_rows)
-            if self._tail == "drop" and end - begin < global_size:
-                return
-            first, last = (begin + (end - begin) * rank // self.world_size for rank in (self.rank, self.rank + 1))
-            num_filler = self.batch_size - (last - first) if self._tail == "pad" else 0
-            yield BatchPlan(epoch, first, last, num_filler), end
-            begin = end
 
 
 def _rank_of_world(rank: int | None, world_size: int | None) -> tuple[int, int]:
@@ -185,6 +184,4 @@ def _rank_of_world(rank: int | None, world_size: int | None) -> tuple[int, int]:
             rank, world_size = torch.distributed.get_rank(), torch.distributed.get_world_size()
         else:
             rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    if not 0 <= rank < world_size:
-        raise ValueError(f"expected a rank from 0 to {world_size - 1}, got {rank}")
     return rank, world_size

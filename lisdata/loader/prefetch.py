@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import torch
 from torch.utils.data import DataLoader
 
-from lisdata.loader.batches import Batch, BatchMaker, BatchPlan
+from lisdata.loader.batches import Batch, BatchMaker
+from lisdata.loader.plans import BatchPlan
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -92,13 +92,13 @@ def mistyped_rows(cells: Cells, columns: Sequence[Column], fields: Sequence[Decl
     """Return the rows with a cell that is not of its column's type, or NULL where a value is required."""
     faults: dict[int, Fault] = {}
     for number, (column, field) in enumerate(zip(columns, fields, strict=True)):
-        bad = [(int(row), field.type) for row in misspelled(column.cells, field.checked_type)]
+        bad = [(int(row), f"is of type {field.type}") for row in misspelled(column.cells, field.checked_type)]
         if field.required:
-            bad += [(int(row), "value") for row in np.flatnonzero(column.is_null)]
+            bad += [(int(row), "is not NULL") for row in np.flatnonzero(column.is_null)]
         for row, what in bad:
             found = "NULL" if column.is_null[row] else repr(column.texts[row].as_py()[:80])
             at = int(cells.begin[row, number])
-            faults.setdefault(row, _fault_of(cells, row, at, f"a {what} in column {field.name!r}", found))
+            faults.setdefault(row, _fault_of(cells, row, at, f"a cell that {what} in column {field.name!r}", found))
     return faults
 
 

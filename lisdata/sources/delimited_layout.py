@@ -105,6 +105,9 @@ def _one_byte_table(encoding: str) -> tuple[str | None, ...]:
             table.append(None)
             continue
         table.append(text)
-    if table[:128] != [chr(byte) for byte in range(128)] or any(len(text or "x") != 1 for text in table):
+    # Bytes that are nothing alone must be nothing before another one either, as the lead bytes of Shift-JIS are not.
+    pairs = [bytes((byte, after)) for byte, text in enumerate(table) if text is None for after in (0x40, 0x41, 0xA1)]
+    is_wide = any(len(text or "x") != 1 for text in table) or any(len(p.decode(encoding, "replace")) < 2 for p in pairs)
+    if is_wide or table[:128] != [chr(byte) for byte in range(128)]:
         raise ValueError(f"expected utf-8 or a one-byte encoding that extends ASCII, got {encoding!r}")
     return tuple(table)

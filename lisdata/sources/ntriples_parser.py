@@ -39,11 +39,12 @@ class LineParser:
     def parse(self, line: bytes) -> Triple | None:
         """Return the triple that `line` holds, None if it holds none; raise LineError if it is not valid."""
         try:
-            quad = next(iter(self._parse(line, format=self._format, lenient=self._lenient)), None)
+            quads = list(self._parse(line, format=self._format, lenient=self._lenient))
         except SyntaxError as error:
             raise LineError(_POSITION.sub("", error.msg), error.offset or 1) from error
-        if quad is None:
+        if not quads:
             return None
+        (quad,) = quads
         tags = (match[1].decode() for match in _TAGS.finditer(line) if match[1] is not None)
         return (
             self._content(quad.subject, tags),

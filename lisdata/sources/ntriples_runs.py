@@ -11,7 +11,7 @@ from lisdata.inputs import MEBIBYTE, InputSlice
 MAX_RUN_BYTES = 256 * MEBIBYTE
 """A longer run of one subject is cut all the same, for it would have to be held in memory."""
 
-_BLOCK_BYTES = 8 * MEBIBYTE  # the tables of a larger block do not fit the processor's cache
+BLOCK_BYTES = 8 * MEBIBYTE  # the tables of a larger block do not fit the processor's cache
 _PROBE_BYTES = 64 << 10
 
 
@@ -24,12 +24,15 @@ def subject_of(line: bytes) -> bytes | None:
     return None if not words or words[0].startswith(b"#") else words[0].partition(b"<")[0]
 
 
-def iter_runs(piece: InputSlice, size: int = _BLOCK_BYTES) -> Iterator[tuple[int, list[memoryview]]]:
-    """Yield (offset, chunks of whole lines) of about `size` bytes that no run of one subject goes across."""
+def iter_runs(piece: InputSlice) -> Iterator[tuple[int, list[memoryview]]]:
+    """Yield (offset, chunks of whole lines) of about BLOCK_BYTES that no run of one subject goes across.
+
+    A run goes on over comments and blank lines.
+    """
     held: list[memoryview] = []
     begin, length, subject = piece.begin, 0, None
     try:
-        for _, data in piece.blocks(size):
+        for _, data in piece.blocks(BLOCK_BYTES):
             cut, subject = _last_change(data, subject)
             if cut is not None or length > MAX_RUN_BYTES:
                 yield begin, [*held, memoryview(data)[: cut or 0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,21 @@ def plot_statistics(summary: Mapping[str, Any], path: str | Path) -> None:
         axes = figure.add_subplot(num_rows, 2, number + 1)
         axes.set_title(name.replace("_", " "), fontsize=9)
         axes.tick_params(labelsize=7)
+        axes.spines[["top", "right"]].set_visible(False)
         if name in _SIZE_PANELS:
-            axes.bar(range(len(counts)), list(counts.values()), width=0.9)
+            bars = axes.bar(range(len(counts)), list(counts.values()), width=0.9)
             axes.set_xticks(range(len(counts)), list(counts), rotation=45, ha="right")
+            axes.set_xlim(-0.6, max(len(counts), _NUM_BARS // 2) - 0.4)
         else:
-            shown = list(counts.items())[:_NUM_BARS][::-1]
-            axes.barh([_cut(key) for key, _ in shown], [count for _, count in shown])
-    figure.savefig(target, dpi=120)
+            shown = list(counts.items())[:_NUM_BARS]
+            bars = axes.barh(range(len(shown)), [count for _, count in shown])
+            axes.set_yticks(range(len(shown)), [_cut(key) for key, _ in shown], parse_math=False)
+            axes.set_ylim(max(len(shown), _NUM_BARS // 2) - 0.4, -0.6)
+            axes.margins(x=0.15)
+        axes.bar_label(bars, fmt="{:,.0f}", fontsize=6, padding=2)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # labels may be of any script
+        figure.savefig(target, dpi=120)
 
 
 def _is_distribution(name: str, counts: Any) -> bool:
@@ -44,7 +53,7 @@ def _is_distribution(name: str, counts: Any) -> bool:
 
 
 def _title(summary: Mapping[str, Any]) -> str:
-    shown = ("structures", "incidences", "distinct_contents", "rows", "tokens", "vocabulary_size")
+    shown = ("structures", "incidences", "distinct_contents", "rows", "tokens")
     return ", ".join(f"{summary[name]:,} {name.replace('_', ' ')}" for name in shown if name in summary)
 
 

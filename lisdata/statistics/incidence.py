@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lisdata.schema import UNTAGGED, ContentKind, StructureKind
+from lisdata.schema import UNTAGGED, ContentKind
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.key_groups import iter_key_groups
 from lisdata.statistics.tallies import NUM_TOP, SizeTally, add_codes, ranked
@@ -18,6 +18,7 @@ from lisdata.vocabulary import cell_role
 
 UInt8 = npt.NDArray[np.uint8]
 
+_TOTALS = ("structures", "occurrences", "instances", "incidences", "cells")
 _COLUMNS = ("kind", "tau", "instance_label", "sigma", "shape", "terminal", "nonterminal", "deprel")
 _CONTENT_KINDS = {int(kind): kind.name.lower() for kind in ContentKind}
 
@@ -40,9 +41,6 @@ def summarise_structures(dataset: IncidenceDataset) -> dict[str, Any]:
         **_summarise_contents(dataset, used_by),
         **rows.to_dict(),
     }
-
-
-_TOTALS = ("structures", "occurrences", "instances", "incidences", "cells")
 
 
 class _RowTallies:
@@ -84,8 +82,8 @@ class _RowTallies:
         tags = {f"{name}_tags": self._tags[name] for name in ("terminal", "nonterminal")}
         tags["deprels"] = self._tags["deprel"]
         return {
-            "roles": len(self._roles),
-            "top_roles": ranked(self._roles, NUM_TOP),
+            "roles": len(+self._roles),  # a grid without cells has none
+            "top_roles": ranked(+self._roles, NUM_TOP),
             "structure_sizes": self._sizes.quantiles(),
             "structure_size_histogram": self._sizes.histogram(),
             **{name: ranked(tally) for name, tally in tags.items() if tally},

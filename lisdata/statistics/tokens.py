@@ -14,6 +14,7 @@ from lisdata.statistics.tallies import NUM_TOP, SizeTally, add_codes, ranked
 from lisdata.token_shards import TokenDataset
 from lisdata.token_shards.segments import TOKEN_KIND
 
+_TAGS = {"terminal": "terminal_tags", "nonterminal": "nonterminal_tags"}
 _KINDS = {int(kind): kind.label for kind in StructureKind}
 
 
@@ -86,9 +87,6 @@ class _TokenTallies:
             "row_length_histogram": self._lengths.histogram(),
             **found,
         }
-
-
-_TAGS = {"terminal": "terminal_tags", "nonterminal": "nonterminal_tags"}
 
 
 def _values(batch: pa.RecordBatch, column: str) -> npt.NDArray[Any]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lisdata.token_shards import TokenDataset, TokenSchema, TokenShardWriter, token_manifest, write_tokens
 from lisdata.shards.manifest import write_manifest
+from lisdata.token_shards import TokenDataset, TokenSchema, TokenShardWriter, token_manifest, write_tokens
 
 COLUMNS = ("input_ids", "role", "terminal", "content", "document", "token_kind")
 

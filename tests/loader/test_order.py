@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,8 @@ def test_every_index_is_hit_once_and_found_back(count: int, seed: int, epoch: in
 
     rows = permute(everything, count, seed=seed, epoch=epoch)
 
-    assert sorted(rows) == everything.tolist()
-    assert inverse(rows, count, seed=seed, epoch=epoch).tolist() == everything.tolist()
+    assert np.array_equal(np.sort(rows), everything)
+    assert np.array_equal(inverse(rows, count, seed=seed, epoch=epoch), everything)
 
 
 @settings(deadline=None, max_examples=60)
@@ -44,13 +44,11 @@ def test_a_window_order_hits_every_row_once(count: int, seed: int, epoch: int, w
     cuts=st.lists(st.integers(0, 300), max_size=5),
     epoch=st.integers(0, 50),
 )
-def test_elements_do_not_depend_on_what_is_asked_with_them(
-    shuffle: bool, cuts: list[int], epoch: int
-) -> None:
+def test_elements_do_not_depend_on_what_is_asked_with_them(shuffle: bool, cuts: list[int], epoch: int) -> None:
     order = order_of(300, shuffle=shuffle, window=None, seed=4)
     bounds = sorted({0, 300, *cuts})
 
-    pieces = [order.rows(np.arange(*pair), epoch) for pair in zip(bounds, bounds[1:], strict=False)]
+    pieces = [order.rows(np.arange(*pair), epoch) for pair in pairwise(bounds)]
 
     assert np.concatenate(pieces).tolist() == order.rows(np.arange(300), epoch).tolist()
 
@@ -111,15 +109,10 @@ def test_a_window_stays_in_few_runs_of_rows() -> None:
 
 def test_the_order_is_the_one_that_was_published() -> None:
     # A changed value here changes what every saved state resumes: give the algorithm a new name instead.
-    assert permute(range(10), 10, seed=7, epoch=3).tolist() == PUBLISHED_SHUFFLE
-    assert permute([0, 1, 2], 10**12, seed=-1, epoch=0).tolist() == PUBLISHED_LARGE
+    assert permute(range(10), 10, seed=7, epoch=3).tolist() == [4, 3, 1, 9, 7, 6, 2, 0, 5, 8]
+    assert permute([0, 1, 2], 10**12, seed=-1, epoch=0).tolist() == [85232143152, 386966464751, 501011248610]
     window = order_of(40, shuffle="window", window=16, seed=7)
-    assert window.rows(np.arange(0, 40, 4), 3).tolist() == PUBLISHED_WINDOW
-
-
-PUBLISHED_SHUFFLE: list[int] = []
-PUBLISHED_LARGE: list[int] = []
-PUBLISHED_WINDOW: list[int] = []
+    assert window.rows(np.arange(0, 40, 4), 3).tolist() == [4, 14, 25, 7, 15, 26, 32, 28, 13, 20]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lisdata.sources.json_contents import json_from_content, json_to_content
 from lisdata.sources.json_text import (
     STYLES,
+    JsonStyle,
     JsonTextError,
     NumberText,
     byte_offsets,
@@ -88,12 +89,13 @@ def test_the_value_found_at_a_path_is_the_one_there(value: Any) -> None:
 
 @given(items=st.lists(VALUES, max_size=4), members=st.dictionaries(st.text(max_size=3), VALUES, max_size=4))
 def test_items_and_members_are_found_where_they_stand(items: list[Any], members: dict[str, Any]) -> None:
-    array, record = write_json(items).replace(", ", " ,\n"), write_json(members)
+    wide = JsonStyle(item_separator=" ,\n", name_separator=" : ", ascii_only=False)
+    array, record = write_json(items, wide), write_json(members, wide)
 
     found = [read_json(array[begin:end]) for begin, end in iter_items(array, 0)]
 
     assert found == read_json(array)
-    assert all(record.startswith(write_json(members[name]), begin) for name, begin in iter_members(record, 0))
+    assert all(record.startswith(write_json(members[name], wide), begin) for name, begin in iter_members(record, 0))
     assert [name for name, _ in iter_members(record, 0)] == list(members)
 
 

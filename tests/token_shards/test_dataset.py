@@ -71,7 +71,11 @@ def damaged(whole: Path, tmp_path: Path) -> Path:
 
 
 @settings(deadline=None, max_examples=30)
-@given(rows=st.lists(st.integers(0, NUM_ROWS - 1), max_size=40), columns=st.permutations(COLUMNS), cut=st.integers(0, 4))
+@given(
+    rows=st.lists(st.integers(0, NUM_ROWS - 1), max_size=40),
+    columns=st.permutations(COLUMNS),
+    cut=st.integers(0, 4),
+)
 def test_any_rows_are_gathered_in_the_order_asked_for(
     whole: Path, rows: list[int], columns: list[str], cut: int
 ) -> None:

@@ -36,9 +36,7 @@ def some_rows(lengths: list[int]) -> Rows:
 
 def flat(rows: Rows) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     offsets = np.concatenate(([0], np.cumsum([len(row["input_ids"]) for row in rows]))).astype(np.int64)
-    columns = {
-        name: np.concatenate([np.zeros(0, np.int64), *(row[name] for row in rows)]) for name in ("input_ids", "role", "terminal")
-    }
+    columns = {name: np.concatenate([np.zeros(0, np.int64), *(row[name] for row in rows)]) for name in SCHEMA.names}
     return offsets, columns
 
 
@@ -122,29 +120,29 @@ def test_lists_and_unsigned_arrays_are_taken_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("column", "value", "limit"),
-    [("input_ids", 1000, "0 to 999"), ("input_ids", -1, "0 to 999"), ("role", 7, "0 to 6"), ("terminal", -101, "-100 to 127")],
+    [
+        ("input_ids", 1000, "0 to 999"),
+        ("input_ids", -1, "0 to 999"),
+        ("role", 7, "0 to 6"),
+        ("terminal", -101, "-100 to 127"),
+    ],
 )
-@pytest.mark.parametrize("one_by_one", [True, False])
+@pytest.mark.parametrize("chunks", [[(3, False)], [(3, True)]])
 def test_a_value_outside_its_limits_is_refused_with_record_column_value_and_limit(
-    tmp_path: Path, column: str, value: int, limit: str, one_by_one: bool
+    tmp_path: Path, column: str, value: int, limit: str, chunks: list[tuple[int, bool]]
 ) -> None:
     rows = some_rows([4, 3, 5])
     rows[1][column][2] = value
 
-    with TokenShardWriter(tmp_path, "p", SCHEMA) as writer, pytest.raises(SchemaError) as caught:
-        if one_by_one:
-            for number, row in enumerate(rows):
-                writer.append(row, kind=0, record_id=f"file#{number}")
-            writer.close()
-        else:
-            writer.append_batch(*flat(rows), kind=np.zeros(3, np.uint8), record_ids=["file#0", "file#1", "file#2"])
+    with pytest.raises(SchemaError) as caught:
+        write_in_chunks(tmp_path, rows, chunks)
 
     message = str(caught.value)
-    assert all(part in message for part in ("'file#1'", f"column {column}", limit, f"found {value}", "row 1"))
+    assert all(part in message for part in ("record 'r1'", "row 1", f"column {column}", limit, f"found {value}"))
 
 
 def test_an_id_beyond_the_type_is_refused_not_wrapped(tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match="row 0: column input_ids: expected 0 to 255 .stored as uint8., found 256"):
+    with pytest.raises(SchemaError, match=r"row 0: column input_ids: expected 0 to 255 .stored as uint8., found 256"):
         write_tokens(tmp_path / "a", [np.array([256])], vocab_size=256)
     with pytest.raises(SchemaError, match="column input_ids: expected values up to"):
         write_tokens(tmp_path / "b", [np.array([2**63], np.uint64)], vocab_size=256)
@@ -185,15 +183,16 @@ def test_flat_rows_of_another_form_are_refused(tmp_path: Path, change: dict[str,
     kinds = np.array(given_["kind"])
 
     with TokenShardWriter(tmp_path, "p", SCHEMA) as writer, pytest.raises(SchemaError, match=message):
-        writer.append_batch(
-            np.array(given_["offsets"]), given_["columns"], kind=kinds, record_ids=given_["record_ids"]
-        )
+        writer.append_batch(np.array(given_["offsets"]), given_["columns"], kind=kinds, record_ids=given_["record_ids"])
 
 
 def test_a_row_longer_than_the_limit_is_refused(tmp_path: Path) -> None:
     rows = some_rows([100, 101])
 
-    with TokenShardWriter(tmp_path, "p", SCHEMA) as writer, pytest.raises(SchemaError, match="'b'.*at most 100 tokens, found 101"):
+    with (
+        TokenShardWriter(tmp_path, "p", SCHEMA) as writer,
+        pytest.raises(SchemaError, match=r"'b'.*at most 100 tokens, found 101"),
+    ):
         writer.append_batch(*flat(rows), kind=np.zeros(2, np.uint8), record_ids=["a", "b"])
 
 
@@ -257,7 +256,9 @@ def test_parts_that_do_not_belong_together_make_no_manifest(tmp_path: Path) -> N
 
 
 def test_rows_in_memory_are_cut_into_parts(tmp_path: Path) -> None:
-    body = write_tokens(tmp_path, ([n] * 4 for n in range(10)), vocab_size=10, tokens_per_part=12, body={"made": "here"})
+    rows = ([number] * 4 for number in range(10))
+
+    body = write_tokens(tmp_path, rows, vocab_size=10, tokens_per_part=12, body={"made": "here"})
 
     assert [part["num_rows"] for part in body["parts"]] == [3, 3, 3, 1]
     assert read_manifest(tmp_path)["made"] == "here"

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -157,10 +158,10 @@ def measure_writing(folder: Path, offsets: Int64, columns: dict[str, Int64]) -> 
     ids = columns["input_ids"].astype(np.int32)
 
     def one_column() -> Iterator[npt.NDArray[Any]]:
-        return (ids[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False))
+        return (ids[begin:end] for begin, end in pairwise(bounds))
 
     def eight_columns() -> Iterator[dict[str, npt.NDArray[Any]]]:
-        for begin, end in zip(bounds, bounds[1:], strict=False):
+        for begin, end in pairwise(bounds):
             yield {name: values[begin:end] for name, values in columns.items()}
 
     writers: dict[str, Callable[[Path], Any]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ import torch
 from torch import nn
 
 from lisdata.checkpoints import latest, load_model
+from lisdata.encoding.tokenizers import load_tokenizer
 from lisdata.errors import RecipeError
 from lisdata.evaluation import LIS_TABLE_3, evaluate_by_kind, window_perplexity, write_context_report
 from lisdata.loader import Loader
 from lisdata.metrics import NllSum
-from lisdata.models import MODELS, build_model
+from lisdata.models import build_model, find_model
 from lisdata.pipeline import DataFolders, open_tokens, settings_of
 from lisdata.plots import plot_by_kind
 from lisdata.recipe import JsonDict, ModelStep, Recipe
@@ -70,9 +71,20 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
 def untrained(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> nn.Module:
     """Build a model with the vocabulary and roles of the dataset, its weights drawn under the recipe's seed."""
     settings: JsonDict = {"vocabulary_size": dataset.schema.column("input_ids").maximum + 1}
-    if "role" in MODELS[step.model].columns if step.model in MODELS else False:
+    known = {f.name for f in fields(find_model(step.model).load_config_class())}
+    if "num_roles" in known:
         settings["num_roles"] = dataset.schema.column("role").maximum + 1
+    if "newline_id" in known:
+        settings["newline_id"] = newline_id(dataset)
     return build_model(step.model, seed=int(recipe.train.get("seed", 0)), **(settings | step.settings))
+
+
+def newline_id(dataset: TokenDataset) -> int:
+    """Return the token that ends a line; raise RecipeError where the tokenizer has no such one token."""
+    ids = load_tokenizer(dataset.path / dataset.manifest["tokenizer"]["file"]).encode_batch(["\n"]).ids
+    if len(ids) != 1:
+        raise RecipeError(f"{dataset.path}: models of lines need a tokenizer with one token for a newline")
+    return int(ids[0])
 
 
 def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: TrainConfig) -> BatchSource:
@@ -82,8 +94,8 @@ def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: T
         ids = split_text(recipe, dataset).training
         return TokenWindows(ids, window=_window(recipe), batch_size=config.batch_size, seed=config.seed)
     if data == "loader":
-        columns = tuple(c for c in MODELS[step.model].columns if c in dataset.columns or c == "document")
-        chosen = tuple(c for c in (*columns, "target") if c in dataset.columns)
+        wanted = (*find_model(step.model).columns, "target")
+        chosen = tuple(c for c in wanted if c in dataset.columns)
         loader = Loader(dataset, config.batch_size, seed=config.seed, tail="drop", columns=chosen)
         facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
         return LoaderBatches(loader, description=facts | {"columns": list(chosen)})

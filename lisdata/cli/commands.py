@@ -236,12 +236,10 @@ def list_(group: str | None) -> None:
 @click.argument("directory", type=FOLDER)
 def export_schema(directory: Path) -> None:
     """Write the published schemas (Arrow tables, JSON form, key layout with test vectors) into DIRECTORY."""
-    from lisdata.published import published_schemas
-    from lisdata.shards.manifest import write_atomically
+    from lisdata.published import write_schemas
 
-    for name, data in published_schemas().items():
-        write_atomically(directory / name, data)
-        click.echo(str(directory / name))
+    for path in write_schemas(directory):
+        click.echo(str(path))
 
 
 _SET = click.option(

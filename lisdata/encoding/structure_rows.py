@@ -19,7 +19,7 @@ ENCODED_COLUMNS = (
     "record_id", "kind", "tau", "span", "document", "instance_label", "incidence", "sigma", "shape", "tensor",
     "terminal", "nonterminal",
 )  # fmt: skip
-SLICE_WEIGHT = 1 << 22
+SLICE_WEIGHT = 1 << 20
 _BYTES_PER_INCIDENCE = 16
 
 

@@ -23,13 +23,15 @@ OUT_UINT64S = types.Array(types.uint64, 1, "C")
 OUT_UINT32S = types.Array(types.uint32, 1, "C")
 
 
-def kernel(signature: Any) -> Callable[[F], F]:
-    """Compile a function that Python calls; it runs without the GIL, must not raise and must not make arrays.
+def kernel(signature: Any, *, makes_arrays: bool = False) -> Callable[[F], F]:
+    """Compile a function that Python calls; it runs without the GIL and must not raise.
 
-    So reference counting is off: with it each call of an inner function counts its arrays up and down, which
-    made the scanner four times slower.
+    Unless it `makes_arrays` (views by `carray` count), reference counting is off: with it each call of an inner
+    function counts its arrays up and down, atomically, which made the scanner of N-Triples four times slower. The
+    option is not among numba's documented ones.
     """
-    decorate: Callable[[F], F] = numba.njit(signature, cache=True, nogil=True, error_model="numpy", _nrt=False)
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": makes_arrays}
+    decorate: Callable[[F], F] = numba.njit(signature, **options)
     return decorate
 
 

@@ -44,7 +44,8 @@ pointer: Any = intrinsic(_pointer)
 @kernel(
     _THREE_INT64S(
         INT64S, INT64S, INT64S, INT64S, INT64S, types.int64, types.int64, _OUT_INT64_TABLE
-    )
+    ),
+    makes_arrays=True,
 )  # fmt: skip
 def locate(
     rows: Any, first_row: Any, offsets_at: Any, num_values: Any, kinds_at: Any, one_kind: Any, max_length: Any,
@@ -133,8 +134,8 @@ def _columns_signature(target: Any) -> Any:
     return types.void(INT64S, _INT64_TABLE, INT64S, _INT64_TABLE, types.int64, types.Array(target, 1, "C"))
 
 
-_copy_to_int32 = kernel(_columns_signature(types.int32))(_copy_columns)
-_copy_to_int64 = kernel(_columns_signature(types.int64))(_copy_columns)
+_copy_to_int32 = kernel(_columns_signature(types.int32), makes_arrays=True)(_copy_columns)
+_copy_to_int64 = kernel(_columns_signature(types.int64), makes_arrays=True)(_copy_columns)
 
 
 def copy_columns(

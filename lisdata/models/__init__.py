@@ -77,7 +77,7 @@ def build_model(name: str, *, seed: int | None = None, **config: Any) -> nn.Modu
     """
     import torch
 
-    entry = _find(name)
+    entry = find_model(name)
     config_class = entry.load_config_class()
     known = {field.name: field.default is MISSING for field in fields(config_class)}
     unknown = sorted(config.keys() - known)
@@ -101,7 +101,8 @@ def describe_model(model: nn.Module) -> dict[str, Any]:
     return {"class": f"{kind.__module__}.{kind.__qualname__}"}
 
 
-def _find(name: str) -> ModelEntry:
+def find_model(name: str) -> ModelEntry:
+    """Return the entry of a model; raise ValueError, listing those there are, for an unknown name."""
     if name not in MODELS:
         raise ValueError(f"there is no model {name!r}: the models are {', '.join(MODELS)}")
     return MODELS[name]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from lisdata.errors import BadRecordError
 from lisdata.inputs import MEBIBYTE, InputSlice
 
-MAX_RUN_BYTES = 256 * MEBIBYTE
+MAX_RUN_BYTES = 64 * MEBIBYTE
 """A longer run of one subject is cut all the same, for it would have to be held in memory."""
 
 BLOCK_BYTES = 8 * MEBIBYTE  # the tables of a larger block do not fit the processor's cache

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from lisdata.contents import Content, Role
 from lisdata.converters.table_roles import column_of_side, column_role, key_scope
 from lisdata.converters.tables import TABLES, TableOptions
-from lisdata.inputs import InputFile
+from lisdata.inputs import InputFile, InputSlice, find_inputs
 from lisdata.invariants import check_structures
 from lisdata.records import ForeignKey, RowRecords, TableSchema
 from lisdata.registry import load_converter
 from lisdata.schema import ContentKind, StructureKind
+from lisdata.sources.delimited import CSV, CsvOptions
 from lisdata.structure import Structure
 
 FILE = InputFile(index=3, path="t.csv", name="t.csv", size=0, digest="d", scope="s", compression=None)
@@ -250,9 +251,6 @@ def test_a_structure_has_at_least_one_row() -> None:
 
 
 def test_the_sample_s_books_are_the_ones_that_were_lent(root: Path) -> None:
-    from lisdata.inputs import InputSlice, find_inputs
-    from lisdata.sources.delimited import CSV, CsvOptions
-
     folder = root / "sample_data/tables"
     options = CsvOptions(schema=str(folder / "datapackage.json"))
     shown: dict[str, set[bytes]] = {}

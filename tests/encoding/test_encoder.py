@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -242,11 +243,11 @@ def test_frozen_characters_refuse_others_or_take_them_as_unknown(both: Path, tmp
     encode(tmp_path / "text", tmp_path / "small", unknown_character="unk")
     frozen = str(tmp_path / "small" / "characters.json")
 
-    with pytest.raises(LabelError, match=r"characters\.json: expected only its 9 characters, found 'h'"):
+    with pytest.raises(LabelError, match=r"characters\.json: expected only its 11 characters, found 'h'"):
         encode(both, tmp_path / "tok", vocabulary=frozen)
     manifest = encode(both, tmp_path / "unk", vocabulary=frozen, unknown_character="unk")
 
-    assert manifest["tokenizer"]["vocab_size"] == 10
+    assert manifest["tokenizer"]["vocab_size"] == 12
     assert manifest["report"]["characters_replaced"] > 0
     assert texts_of(tmp_path / "unk")[2:] == ["Paris is\nnice", "yes"]
 
@@ -292,21 +293,52 @@ def test_a_dataset_without_structures_gives_no_rows(tmp_path: Path) -> None:
     assert len(TokenDataset(tmp_path / "tok", verify="full")) == 0
 
 
+def test_table_2_gives_its_six_endpoints_the_contents_they_share(root: Path, tmp_path: Path) -> None:
+    structures, _ = read_examples(root / "schemas" / "examples" / "v1" / "valid" / "table_2.json")
+    write_structures(tmp_path / "lis", structures)
+
+    encode(tmp_path / "lis", tmp_path / "tok")
+
+    dataset = TokenDataset(tmp_path / "tok")
+    tokenizer = load_tokenizer(tmp_path / "tok" / "characters.json")
+    spelled: dict[int, dict[int, list[int]]] = {}  # content -> row -> ids
+    for number, row in enumerate(dataset):
+        for piece, content in zip(row["input_ids"], row["content"], strict=True):
+            if content:
+                spelled.setdefault(int(content), {}).setdefault(number, []).append(int(piece))
+    shared = [{n: tokenizer.decode(ids) for n, ids in rows.items()} for rows in spelled.values() if len(rows) > 1]
+    assert sorted(shared, key=lambda rows: rows[1]) == [
+        {0: "Aspirin", 1: "Aspirin"},
+        {0: "COX-2", 1: "COX-2"},
+        {0: "inflammation", 1: "Inflammation"},
+    ]
+    assert [dataset.roles[n] for n in dict.fromkeys(dataset[1]["role"].tolist())] == [
+        i.role.label for i in structures[1].incidences
+    ]
+
+
+@pytest.fixture(scope="module")
+def torture(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All published examples of structures as one dataset."""
+    structures = []
+    for path in sorted((root / "schemas" / "examples" / "v1" / "valid").glob("*.json")):
+        found, _ = read_examples(path)
+        structures += [replace(s, record_id=f"{path.stem}/{s.record_id}") for s in found]
+    target = tmp_path_factory.mktemp("torture") / "lis"
+    write_structures(target, structures)
+    return target
+
+
 @pytest.mark.parametrize("settings", [{}, {"context": 7}, {"view": "sequence"}, {"view": "endpoints"}])
-def test_the_torture_set_passes(root: Path, tmp_path: Path, settings: dict[str, Any]) -> None:
-    paths = sorted((root / "schemas" / "examples" / "v1" / "valid").glob("*.json"))
-    assert paths
-    for path in paths:
-        structures, isolated = read_examples(path)
-        write_structures(tmp_path / "lis" / path.stem, structures, isolated=isolated)
+def test_the_torture_set_passes(torture: Path, tmp_path: Path, settings: dict[str, Any]) -> None:
+    manifest = encode(torture, tmp_path / "tok", **settings)
 
-        manifest = encode(tmp_path / "lis" / path.stem, tmp_path / path.stem, **settings)
-
-        dataset = TokenDataset(tmp_path / path.stem, verify="full")
-        assert manifest["counts"]["structures"] == len(structures)
-        assert sum(len(row["input_ids"]) for row in dataset) == manifest["counts"]["tokens"]
-        if "context" not in settings:
-            assert len(dataset) == len(structures)
+    dataset = TokenDataset(tmp_path / "tok", verify="full")
+    assert manifest["counts"]["structures"] == len(IncidenceDataset(torture)) > 20
+    assert sum(len(dataset[row]["input_ids"]) for row in range(len(dataset))) == manifest["counts"]["tokens"]
+    if "context" not in settings:
+        ids = [s.record_id for s in IncidenceDataset(torture).iter_structures()]
+        assert [dataset.record_id(row) for row in range(len(dataset))] == ids
 
 
 def test_tiny_shakespeare_decodes_to_its_bytes(tmp_path: Path, shared: Path) -> None:

@@ -57,3 +57,11 @@ def test_arrow_keys_are_taken_with_their_offset() -> None:
 def test_keys_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"uint8 \(N, 16\)"):
         KeyTable().find_or_add(np.zeros(shape, np.uint8))
+
+
+def test_more_keys_than_row_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = KeyTable()
+    monkeypatch.setattr(table, "_count", 2**32 - 2)
+
+    with pytest.raises(ValueError, match="fewer than"):
+        table.find_or_add(np.zeros((1, 16), np.uint8))

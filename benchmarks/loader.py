@@ -1,7 +1,7 @@
 """How much CPU a record costs to write and to read, shuffled, beside a bare gather of the same columns.
 
     python benchmarks/loader.py                    # floor and lisdata, alternating in one process
-    python benchmarks/loader.py --peers bench_peers.py [its arguments]
+    python benchmarks/loader.py --bench-peers bench_peers.py [its arguments]
 
 CPU time of the whole process (all its threads) is what is compared: on a shared machine wall time is not. Each figure
 is the best of several short stretches, because other processes only ever add.
@@ -189,14 +189,18 @@ def run_peers(script: str, arguments: list[str]) -> int:
 
 def main() -> int:
     """Measure, and print what was measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument("--records", type=int, default=200_000, help="records of the corpus (mean 196 tokens)")
     parser.add_argument("--repetitions", type=int, default=15, help="stretches of 100 batches of which the best counts")
-    parser.add_argument("--peers", nargs="?", const="", help="path of bench_peers.py (default: under LISDATA_SHARED)")
+    parser.add_argument(
+        "--bench-peers", nargs="?", const="", help="path of bench_peers.py (default: under LISDATA_SHARED)"
+    )
     options, rest = parser.parse_known_args()
-    if options.peers is not None:
+    if options.bench_peers is not None:
         default = Path(os.environ.get("LISDATA_SHARED", "../shared")) / "tools" / "bench_peers.py"
-        return run_peers(options.peers or str(default), rest)
+        return run_peers(options.bench_peers or str(default), rest)
     if rest:
         parser.error(f"unknown arguments: {' '.join(rest)}")
     torch.set_num_threads(1)

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from lisdata.conversion import convert
     from lisdata.datasets import export, merge, open, verify  # noqa: A004
     from lisdata.encoding import encode
-    from lisdata.loader import Loader
+    from lisdata.loader import BatchCollator, Loader
     from lisdata.shards import IncidenceDataset
     from lisdata.structure import Incidence, Instance, Occurrence, Structure
     from lisdata.token_shards import TokenDataset, write_tokens
 
 # name -> module; looked up when first used, so that `import lisdata` loads neither torch nor Arrow
 _PUBLIC = {
+    "BatchCollator": "lisdata.loader",
     "Content": "lisdata.contents",
     "Incidence": "lisdata.structure",
     "IncidenceDataset": "lisdata.shards",
@@ -44,6 +45,7 @@ _PUBLIC = {
     "write_tokens": "lisdata.token_shards",
 }
 __all__ = [
+    "BatchCollator",
     "Content",
     "Incidence",
     "IncidenceDataset",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from itertools import islice
@@ -23,6 +23,7 @@ from lisdata.structure import Structure
 
 OnError = Literal["stop", "skip", "quarantine"]
 Compression = Literal["zstd", "none"]
+Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class Sample:
 
 def convert(
     source: str,
-    paths: list[str],
+    paths: Paths,
     to: str | Path,
     *,
     workers: int = 1,
@@ -79,7 +80,7 @@ def convert(
     return run_job(job, workers=workers, fresh=fresh, on_progress=on_progress)
 
 
-def sample(source: str, paths: list[str], to: str | Path, *, num_structures: int = 3, **settings: Any) -> Sample:
+def sample(source: str, paths: Paths, to: str | Path, *, num_structures: int = 3, **settings: Any) -> Sample:
     """Return what `convert` would do, and its first structures; nothing is written."""
     config = ConvertConfig(source=source, **settings)
     files, plan = plan_conversion(config, paths, to)
@@ -102,12 +103,13 @@ def _iter_converted(files: list[InputFile], plan: JsonDict) -> Iterator[Structur
 # -- plan ------------------------------------------------------------------------------------------------------------
 
 
-def plan_conversion(config: ConvertConfig, paths: list[str], to: str | Path) -> tuple[list[InputFile], JsonDict]:
+def plan_conversion(config: ConvertConfig, paths: Paths, to: str | Path) -> tuple[list[InputFile], JsonDict]:
     """Return the inputs and the plan; the plan holds all that decides the output, and no path or time."""
+    wanted = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     source = load_source(config.source)
     converter = load_converter(source.converter)
     own, others = split_options(config.options, source.options_type, converter.options_type, config.source)
-    files = find_inputs(paths, suffixes=source.suffixes, exclude=str(to))
+    files = find_inputs(wanted, suffixes=source.suffixes, exclude=str(to))
     units = list(_units(source, source.options_type(**own), files, config.unit_mib * MEBIBYTE))
     inputs = [{k: v for k, v in asdict(f).items() if k != "path"} for f in files]
     plan = {

@@ -18,6 +18,7 @@ from lisdata.errors import BadRecordError, Place, PlanError
 
 MEBIBYTE = 1 << 20
 BLOCK_BYTES = 16 * MEBIBYTE
+DATASET_MARK = b'"format": "lisdata-'  # in every plan and manifest of this project, even a damaged one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,8 @@ def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | N
     """Return the files at `paths` (files, folders, fsspec URLs and globs), in a stable order.
 
     A folder gives its files whose names end in one of `suffixes`, a compression suffix taken off. `exclude` is
-    the output folder: a run never reads what it writes. The second of two files called x.txt is named 2/x.txt.
+    the output folder: a run never reads what it writes, nor datasets that lie below a folder. The second of two files
+    called x.txt is named 2/x.txt.
     """
     found: list[tuple[str, str]] = []
     for path in paths:
@@ -127,7 +129,9 @@ def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | N
 def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[tuple[str, str]]:
     fs, root = fsspec.core.url_to_fs(path)
     if fs.isdir(root):
-        below = sorted(p for p in fs.find(root) if _stem(p).endswith(suffixes))
+        everything = fs.find(root)
+        datasets = tuple(p[: p.rindex("/") + 1] for p in everything if _is_mark_of_dataset(fs, p))
+        below = sorted(p for p in everything if _stem(p).endswith(suffixes) and not p.startswith(datasets))
         found = [(p[len(root) :].lstrip("/"), p) for p in below]
     elif fs.exists(root):
         found = [(root.rsplit("/", 1)[-1], root)]
@@ -147,6 +151,11 @@ def _is_below(fs: Any, path: str, folder: str) -> bool:
     if isinstance(fs, LocalFileSystem):
         return Path(path).resolve().is_relative_to(Path(root).resolve())
     return path.startswith(root.rstrip("/") + "/")
+
+
+def _is_mark_of_dataset(fs: Any, path: str) -> bool:
+    """Tell whether a file is the plan or the manifest of a dataset of lisdata."""
+    return path.endswith(("/plan.json", "/manifest.json")) and DATASET_MARK in fs.cat_file(path)
 
 
 def _stem(path: str) -> str:

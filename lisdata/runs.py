@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from lisdata.engines import run_units
-from lisdata.errors import DamagedShardError, PlanError
+from lisdata.errors import DamagedShardError, PlanError, RunError
+from lisdata.inputs import DATASET_MARK
 from lisdata.shards.manifest import (
     MANIFEST,
     check_inside,
@@ -115,8 +116,13 @@ class _CommitUnit:
     run_unit: Callable[[Path, JsonDict, JsonDict], JsonDict]
 
     def __call__(self, unit: JsonDict) -> None:
-        commit = self.run_unit(self.directory, self.plan, unit)
-        write_atomically(_commit_path(self.directory, unit), sealed(commit))
+        try:
+            commit = self.run_unit(self.directory, self.plan, unit)
+            write_atomically(_commit_path(self.directory, unit), sealed(commit))
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            raise RunError(f"{self.directory}: unit {unit['name']}: {error}; what is done is kept") from error
 
 
 def _commit_path(directory: Path, unit: JsonDict) -> Path:
@@ -230,7 +236,7 @@ def _clear(directory: Path) -> None:
 
 def _is_own(path: Path) -> bool:
     """Tell whether this is a plan or manifest of lisdata, be it damaged, and not just any file of that name."""
-    return path.is_file() and b'"format": "lisdata-' in path.read_bytes()
+    return path.is_file() and DATASET_MARK in path.read_bytes()
 
 
 @contextmanager

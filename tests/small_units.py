@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -59,6 +60,8 @@ def _disturb(how: str, log: Path) -> None:
     if how == "raise":
         place = Place("x.txt", line=3)
         raise BadRecordError(place, expected="good", found="bad", begin=0, end=1)
+    if how == "fill":
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if how == "exit":
         os._exit(0)
     os.kill(os.getpid(), signal.SIGKILL)

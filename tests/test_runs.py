@@ -375,3 +375,20 @@ def test_a_lock_that_its_holder_removed_is_not_taken_for_one(tmp_path: Path, mon
 def test_fewer_than_one_worker_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected at least one worker"):
         run_job(make_job(tmp_path), workers=0)
+
+
+# -- a full disk -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_names_the_unit_and_the_run_goes_on_when_there_is_room(
+    workers: int, log: Path, tmp_path: Path
+) -> None:
+    job = make_job(tmp_path / "d", 4, log=str(log), how="once fill", disturbed=["00002"])
+
+    with pytest.raises(RunError, match=r"d: unit 00002: \[Errno 28\] No space left on device; what is done is kept"):
+        run_job(job, workers=workers)
+    run_job(job, workers=workers)
+
+    run_job(replace(job, directory=tmp_path / "calm"))
+    assert bytes_of(tmp_path / "d") == bytes_of(tmp_path / "calm")

@@ -211,13 +211,7 @@ def verify(dataset: Path) -> None:
     from lisdata.datasets import verify as verify_dataset
 
     with counter("verify", unit="MB") as show:
-        done = [0.0]
-
-        def on_file(name: str, size: int) -> None:
-            done[0] += size / 1e6
-            show(done[0], float("inf"), name)
-
-        report = verify_dataset(dataset, on_file=on_file)
+        report = verify_dataset(dataset, on_file=lambda done, total, name: show(done / 1e6, total / 1e6, name))
     print_verification(dataset, report)
     if report.problems:
         click.get_current_context().exit(1)

@@ -24,11 +24,11 @@ class CleanGroup(click.Group):
         except LisDataError as error:
             click.echo(f"Error: {error}", err=True)
             ctx.exit(1)
-        except ValueError as error:
-            raise click.UsageError(str(error), ctx) from error
-        except OSError as error:
-            if isinstance(error, BrokenPipeError):
-                raise
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError) as error:
+            if type(error) is ValueError:  # a caller's wrong argument; its children (UnicodeError ...) are wrong data
+                raise click.UsageError(str(error), ctx) from error
             click.echo(f"Error: {error}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:

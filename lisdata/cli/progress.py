@@ -41,17 +41,18 @@ def _bar(label: str, unit: str) -> Generator[Show, None, None]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:3.0f}% {task.completed:.0f}/{task.total:.0f} " + unit),
-        TextColumn("{task.fields[rate]} {task.fields[note]}"),
+        TextColumn("{task.fields[amount]}"),
+        TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
     started = time.monotonic()
     with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
-        task = bar.add_task(label, total=None, note="", rate="")
+        task = bar.add_task(label, total=None, amount="", note="")
 
         def show(done: float, total: float, note: str) -> None:
-            rate = f"{done / max(time.monotonic() - started, 1e-9):.1f} {unit}/s"
-            bar.update(task, completed=done, total=max(total, 1e-9), note=note, rate=rate)
+            rate = done / max(time.monotonic() - started, 1e-9)
+            amount = f"{done / total if total else 1:4.0%} {done:,.1f}/{total:,.1f} {unit} {rate:,.1f} {unit}/s"
+            bar.update(task, completed=done, total=total or None, amount=amount, note=note)
 
         yield show
 

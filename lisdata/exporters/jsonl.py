@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from lisdata.contents import decode_text
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.text_columns import Participant, TextColumns, iter_text_rows
@@ -14,7 +17,7 @@ from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_contents import json_from_content
-from lisdata.sources.json_text import NumberText
+from lisdata.sources.json_text import NumberText, byte_offsets
 from lisdata.sources.jsonl_layout import FIELD, FIELDS, LAYOUT, LINE, JsonlOptions, LineLayout
 from lisdata.sources.layouts import layout_from_text
 
@@ -57,9 +60,9 @@ def _write_row(columns: TextColumns, row: int, options: JsonlOptions, prefixes: 
         unit.add(participant)
     if unit.line is not None:
         return unit.line
-    layout = layout_from_text(LineLayout, unit.layout)
-    entities = [entity for _, entity in unit.entities(document, prefixes)]
-    return layout.write(decode_text(document), entities, unit.members, options)
+    layout, text = layout_from_text(LineLayout, unit.layout), decode_text(document)
+    offsets = np.asarray(byte_offsets(text, document)) if unit.has_mentions else np.empty(0, np.int64)
+    return layout.write(text, unit.entities(offsets, prefixes), unit.members, options)
 
 
 class _Unit:
@@ -92,27 +95,30 @@ class _Unit:
                 members = self._entity_members.setdefault(participant.instance, {})
             members.update(value if side == FIELDS else {side.removeprefix(FIELD): value})
 
-    def entities(self, document: bytes, prefixes: IdPrefixes) -> list[tuple[int, dict[str, Any]]]:
-        """Return (number in the list, entity) in the order of the list.
+    @property
+    def has_mentions(self) -> bool:
+        return bool(self._mentions)
+
+    def entities(self, offsets: npt.NDArray[np.int64], prefixes: IdPrefixes) -> list[dict[str, Any]]:
+        """Return the entities in the order of their list; `offsets` are the bytes where the text's characters begin.
 
         Those that stand apart know their number; the others fill the places between in text order.
         """
         members = {self._apart[instance]: found for instance, found in self._entity_members.items()}
         taken = set(self._listed.values())
         free = iter(number for number in range(len(self._mentions)) if number not in taken)
-        found = []
+        found: dict[int, dict[str, Any]] = {}
         for occurrence in sorted(self._mentions):  # tokens come in text order
             mention = self._mentions[occurrence]
             number = self._listed[occurrence] if occurrence in self._listed else next(free)
-            begin, end = (len(decode_text(document[:at])) for at in mention.span or (0, 0))
-            entity = {
+            begin, end = np.searchsorted(offsets, mention.span or (0, 0)).tolist()
+            found[number] = {
                 "start": NumberText(begin),
                 "end": NumberText(end),
                 "id": prefixes.restore(decode_text(mention.lexical)),
                 **members.get(occurrence, {}),
             }
-            found.append((number, entity))
-        return sorted(found, key=lambda item: item[0])
+        return [found[number] for number in sorted(found)]
 
 
 JSONL = JsonlExporter()

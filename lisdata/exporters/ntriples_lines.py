@@ -65,12 +65,14 @@ def _escaped(
 
 
 def _suffixes(contents: pa.Table, labels: pa.Table) -> pa.LargeBinaryArray:
-    """Return the language tag or datatype with its mark; empty where there is none."""
-    names = labels["label"].to_pylist()
+    """Return the language tag or else the datatype with its mark; empty where there is neither."""
+    spelled = []
+    for kind, name in zip(labels["kind"].to_pylist(), labels["label"].to_pylist(), strict=True):
+        tag = name if kind == LabelKind.LANGUAGE else None
+        spelled.append(term_suffix(name if kind == LabelKind.DATATYPE else None, tag))
     datatype, language = (np.asarray(contents[name].fill_null(NO_ROW)) for name in ("datatype", "language"))
-    pairs, pair = np.unique(np.stack((datatype, language)), axis=1, return_inverse=True)
-    spelled = [term_suffix(*(None if code == NO_ROW else names[code] for code in codes)) for codes in pairs.T.tolist()]
-    return pa.array(spelled, _BINARY).take(pa.array(pair.ravel()))
+    code = np.where(language == NO_ROW, datatype, language)
+    return pa.array([*spelled, b""], _BINARY).take(pa.array(np.minimum(code, len(spelled))))
 
 
 def spell_predicates(labels: pa.Table) -> pa.LargeBinaryArray:
@@ -86,7 +88,7 @@ def join_lines(
     """Return the bytes of the lines of these triples."""
     lines = pc.binary_join_element_wise(subjects, predicates, objects, _scalar(b".\n"), _scalar(b" "))
     offsets, data = binary_buffers(lines)
-    return memoryview(data)[offsets[0] : offsets[-1]]
+    return data[offsets[0] : offsets[-1]].data
 
 
 def _scalar(value: bytes) -> pa.Scalar:

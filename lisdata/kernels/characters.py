@@ -63,7 +63,7 @@ def has_byte(word: Any, pattern: Any) -> Any:
 
 @inner
 def has_byte_below(word: Any, limits: Any) -> Any:
-    """Return a word whose lowest set bit lies in the first byte of `word` below the repeated one (<= 128) of `limits`."""
+    """Return a word whose lowest set bit lies in the first byte of `word` below that (<= 128) repeated in `limits`."""
     return (word - limits) & ~word & _HIGH_BITS
 
 

@@ -18,6 +18,7 @@ from lisdata.kernels.arrays import binary_array
 from lisdata.kernels.characters import check_string, encode, is_plain_iri, read_escape
 from lisdata.kernels.compiled import BYTES, OUT_BYTES, OUT_INT64S, OUT_UINT64S, inner, kernel
 from lisdata.kernels.ntriples_tokens import (
+    CARET,
     COLON,
     CR,
     DOT,
@@ -107,7 +108,7 @@ def _add_term(
             return -1
         term.is_escaped = status
         if quote + 1 < end:
-            suffix = quote + 1 if data[quote + 1] != 94 else quote + 3
+            suffix = quote + 1 if data[quote + 1] != CARET else quote + 3
             symbol = _add_symbol(data, suffix, end, symbols, symbol_slots, counts)
             if symbol < 0:
                 return -1

@@ -10,7 +10,7 @@ from lisdata.kernels.characters import has_byte, has_byte_below, is_alpha, is_di
 from lisdata.kernels.compiled import count_trailing_zeros, inner, load_u64
 
 LF, CR, TAB, SPACE, QUOTE, HASH, DOT, LESS = 10, 13, 9, 32, 34, 35, 46, 60
-_HYPHEN, _GREATER, _AT, _BACKSLASH, _CARET, UNDERSCORE, COLON = 45, 62, 64, 92, 94, 95, 58
+_HYPHEN, _GREATER, _AT, _BACKSLASH, CARET, UNDERSCORE, COLON = 45, 62, 64, 92, 94, 95, 58
 _REPEAT = 0x0101_0101_0101_0101
 _LFS, _CRS, _QUOTES = np.uint64(_REPEAT * LF), np.uint64(_REPEAT * CR), np.uint64(_REPEAT * QUOTE)
 _GREATERS, _BACKSLASHES = np.uint64(_REPEAT * _GREATER), np.uint64(_REPEAT * _BACKSLASH)
@@ -97,8 +97,8 @@ def suffix_end(data: Any, at: Any) -> Any:
         while is_alpha(data[at]) or is_digit(data[at]) or data[at] == _HYPHEN:
             at += 1
         return at
-    if data[at] == _CARET:
-        return iri_end(data, at + 3) if data[at + 1] == _CARET and data[at + 2] == LESS else -1
+    if data[at] == CARET:
+        return iri_end(data, at + 3) if data[at + 1] == CARET and data[at + 2] == LESS else -1
     return at
 
 

@@ -1,4 +1,4 @@
-"""Plain twin of the scanner of delimited text: slow, short and obviously right; the tests compare the kernel with it."""
+"""Plain twin of the scanner of delimited text: slow, short and obviously right; tests compare the kernel with it."""
 
 from __future__ import annotations
 

@@ -56,6 +56,8 @@ def write_atomically(path: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
+    except OSError as error:  # a full disk does not say for which file
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(path.parent)

@@ -25,7 +25,7 @@ from lisdata.shards.manifest import (
     read_sealed,
 )
 
-OnFile = Callable[[str, int], None]
+OnFile = Callable[[int, int, str], None]
 RUN_FILES = ("run.json", ".lock")
 
 
@@ -43,7 +43,7 @@ def verify_dataset(path: str | Path, *, on_file: OnFile | None = None) -> Verify
     """Check the dataset at `path`: the seal of its JSON files, sha256 of each file, schemas, counts and invariants.
 
     All problems are collected, each naming its file; only a manifest that cannot be trusted ends the check at once.
-    `on_file(name, bytes)` is called after each file.
+    `on_file(bytes done, bytes in all, name)` is called after each file.
     """
     directory = Path(path)
     problems: list[str] = []
@@ -52,7 +52,7 @@ def verify_dataset(path: str | Path, *, on_file: OnFile | None = None) -> Verify
     except LisDataError as error:
         return VerifyReport(num_files=0, num_bytes=0, problems=(str(error),), strangers=())
     good = []
-    num_bytes = 0
+    num_bytes, total = 0, sum(entry["size"] for entry in manifest["files"].values())
     for name, entry in manifest["files"].items():
         num_bytes += entry["size"]
         problem = _file_problem(directory, name, entry)
@@ -61,7 +61,7 @@ def verify_dataset(path: str | Path, *, on_file: OnFile | None = None) -> Verify
         else:
             problems.append(problem)
         if on_file is not None:
-            on_file(name, entry["size"])
+            on_file(num_bytes, total, name)
     if (directory / "run.json").exists():
         problems.extend(_message(lambda: read_sealed(directory / "run.json")))
     problems.extend(_content_problems(directory, manifest, set(good)))

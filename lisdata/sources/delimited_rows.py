@@ -34,6 +34,8 @@ def read_rows(piece: InputSlice, layout: Layout, reject: Reject) -> Iterator[Row
             if records is not None:
                 yield records
             carry = data[used:]
+    except BadRecordError as error:  # of the stream: the row that it cuts begins where no whole row was left
+        raise _beginning_at(error, end - len(carry)) from error
     except BadHeaderError as error:
         for offset, block, _ in blocks:  # the whole file is the bad record: find where it ends
             end = offset + len(block)
@@ -41,13 +43,23 @@ def read_rows(piece: InputSlice, layout: Layout, reject: Reject) -> Iterator[Row
         reject(BadRecordError(place, expected=error.expected, found=error.found, begin=0, end=end))
 
 
+def _beginning_at(error: BadRecordError, begin: int) -> BadRecordError:
+    return BadRecordError(error.place, expected=error.expected, found=error.found, begin=begin, end=error.end)
+
+
 def _with_last(blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes, bool]]:
     """Yield blocks and whether each is the last; one empty block for an empty file."""
     offset, block = next(blocks, (0, b""))
-    for following in blocks:
-        yield offset, block, False
+    while True:
+        try:
+            following = next(blocks, None)
+        except BadRecordError:  # a damaged stream: the rows before it are whole
+            yield offset, block, False
+            raise
+        yield offset, block, following is None
+        if following is None:
+            return
         offset, block = following
-    yield offset, block, True
 
 
 @dataclass(slots=True)

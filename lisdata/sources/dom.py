@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from lisdata.sources.html_encoding import decode_html
+
 SVG, MATHML = "svg", "math"
 _SVG_POINTS = ("foreignObject", "desc", "title")
 _MATHML_POINTS = ("mi", "mo", "mn", "ms", "mtext")
@@ -22,6 +24,10 @@ class NodeKind(IntEnum):
     COMMENT = 2
     DOCTYPE = 3
     INSTRUCTION = 4
+
+
+# Plain numbers: NumPy takes a list of enum members ten times slower.
+_ELEMENT, _TEXT = int(NodeKind.ELEMENT), int(NodeKind.TEXT)
 
 
 @dataclass(slots=True)
@@ -45,21 +51,10 @@ class Dom:
 
 
 def parse_html(data: bytes, encoding: str | None = None) -> Dom:
-    """Return the tree of a document.
-
-    Without `encoding` it is that of the byte order mark, else of <meta charset>, else UTF-8, as the HTML standard finds
-    it. Bytes that are no text in it become U+FFFD, as the standard says.
-    """
+    """Return the tree of a document in `encoding`, or in the one that it tells."""
     from selectolax.lexbor import LexborHTMLParser
 
-    if encoding is not None:
-        return read_dom(LexborHTMLParser(data.decode(encoding, errors="replace")))
-    parser = LexborHTMLParser(data, encoding=True)
-    try:
-        parser.raw_html.decode()
-    except UnicodeDecodeError:  # lexbor keeps such bytes; the standard replaces them before they are parsed
-        parser = LexborHTMLParser(parser.raw_html.decode(errors="replace"))
-    return read_dom(parser)
+    return read_dom(LexborHTMLParser(decode_html(data, encoding)))
 
 
 def read_dom(parser: Any) -> Dom:
@@ -76,7 +71,7 @@ def read_dom(parser: Any) -> Dom:
         parents.append(parent)
         text = node.text_content
         if text is not None:
-            kinds.append(NodeKind.TEXT)
+            kinds.append(_TEXT)
             names.append(text)
             node = node.next
             continue
@@ -88,11 +83,13 @@ def read_dom(parser: Any) -> Dom:
             node = node.next
             continue
         number = len(names)
-        kinds.append(NodeKind.ELEMENT)
+        kinds.append(_ELEMENT)
         names.append(tag)
         attributes = node.attributes
         if attributes:
-            dom.attributes[number] = [(name, value or "") for name, value in attributes.items()]
+            if None in attributes.values():
+                attributes = {name: value or "" for name, value in attributes.items()}
+            dom.attributes[number] = list(attributes.items())
         if dom.foreign or tag in (SVG, MATHML):
             _note_namespace(dom, number)
         waiting.append((node.next, parent))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,9 +17,8 @@ from lisdata.records import TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
 from lisdata.sources.dom import Dom, NodeKind, parse_html
+from lisdata.sources.html_encoding import decode_html
 
-# What the HTML standard reads these names as.
-_WINDOWS_1252 = ("ascii", "us-ascii", "latin1", "latin-1", "iso-8859-1", "windows-1252")
 _DATATYPES = {NodeKind.COMMENT: "comment", NodeKind.DOCTYPE: "doctype", NodeKind.INSTRUCTION: "instruction"}
 _MAX_BYTES = 2_000_000_000
 
@@ -36,10 +34,7 @@ class HtmlOptions:
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise ValueError(f"unknown encoding {self.encoding!r}") from None
+            decode_html(b"", self.encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ class HtmlSource:
 
     name: str = "html"
     summary: str = "HTML documents: the HTML5 tree with attributes, comments and template contents"
-    suffixes: tuple[str, ...] = (".html", ".htm", ".xhtml")
+    suffixes: tuple[str, ...] = (".html", ".htm")
     converter: str = "trees"
     exporter: str = "html"
     splits: bool = False
@@ -66,9 +61,8 @@ class HtmlSource:
             expected, found = f"a document of at most {_MAX_BYTES} bytes", f"{len(data)} bytes"
             reject(BadRecordError(place, expected=expected, found=found, begin=0, end=len(data)))
             return
-        encoding = "cp1252" if (options.encoding or "").lower() in _WINDOWS_1252 else options.encoding
         document = data if options.keep_document else None
-        yield dom_to_records(parse_html(data, encoding), piece.file, len(data), document)
+        yield dom_to_records(parse_html(data, options.encoding), piece.file, len(data), document)
 
 
 def dom_to_records(dom: Dom, file: InputFile, size: int, document: bytes | None) -> TreeRecords:
@@ -80,11 +74,12 @@ def dom_to_records(dom: Dom, file: InputFile, size: int, document: bytes | None)
     labels = LabelBuilder()
     contents = ContentColumns(labels)
     nodes = _add_nodes(contents, dom)
-    offsets, roles, names, values = _flatten_attributes(dom, labels)
-    is_name = np.array([name is not None for name in names], bool)
-    name_column = contents.add(ContentKind.NAME, pa.array(names, pa.large_string()), datatype="attribute")
-    value_column = contents.add(ContentKind.TEXT, pa.array(values, pa.large_string()))
+    rows = _flatten_attributes(dom, labels)
+    values = contents.add(ContentKind.TEXT, pa.array(rows.values, pa.large_string()))
+    names = contents.add(ContentKind.NAME, pa.array(list(rows.names.values()), pa.large_string()), datatype="attribute")
     table, rows_of = contents.finish()
+    attribute_content = rows_of[values]
+    attribute_content[list(rows.names)] = rows_of[names]
     node_content = np.empty(len(dom), np.uint32)
     for column, where in nodes:
         node_content[where] = rows_of[column]
@@ -101,9 +96,9 @@ def dom_to_records(dom: Dom, file: InputFile, size: int, document: bytes | None)
         node_content=node_content,
         node_span_begin=None,
         node_span_end=None,
-        attribute_offsets=offsets,
-        attribute_role=np.array(roles, np.uint32),
-        attribute_content=np.where(is_name, rows_of[name_column], rows_of[value_column]),
+        attribute_offsets=rows.offsets,
+        attribute_role=np.array(rows.roles, np.uint32),
+        attribute_content=attribute_content,
     )
 
 
@@ -127,30 +122,39 @@ def _add_nodes(contents: ContentColumns, dom: Dom) -> list[tuple[int, npt.NDArra
     ]
 
 
-def _flatten_attributes(
-    dom: Dom, labels: LabelBuilder
-) -> tuple[npt.NDArray[np.int64], list[int], list[str | None], list[str | None]]:
-    """Return (offsets of each node's rows, role of each row, its name or None, its value or None)."""
-    counts = np.zeros(len(dom) + 1, np.int64)
-    roles: list[int] = []
-    names: list[str | None] = []
-    values: list[str | None] = []
+@dataclass(slots=True)
+class _AttributeRows:
+    """Attributes one after another: `offsets` of each node's rows, and of each row its role and its value.
+
+    The rows in `names` hold a name instead of a value: that of the attribute whose value is the next row.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    roles: list[int] = field(default_factory=list)
+    values: list[str | None] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+
+
+def _flatten_attributes(dom: Dom, labels: LabelBuilder) -> _AttributeRows:
+    rows = _AttributeRows(np.zeros(len(dom) + 1, np.int64))
+    roles, values, offsets = rows.roles, rows.values, rows.offsets
     codes: dict[str, int] = {}
     for number, attributes in dom.attributes.items():
         first = len(roles)
         for name, value in attributes:
-            if "#" in name:
-                roles += [labels.role(Role("node", "attr.name")), labels.role(Role("node", "attr.value"))]
-                names += [name, None]
-                values += [None, value]
-                continue
-            if name not in codes:
-                codes[name] = labels.role(Role("node", f"attr:{name}"))
-            roles.append(codes[name])
-            names.append(None)
+            code = codes.get(name)
+            if code is None and "#" in name:
+                rows.names[len(roles)] = name
+                roles.append(labels.role(Role("node", "attr.name")))
+                values.append(None)
+                code = labels.role(Role("node", "attr.value"))
+            elif code is None:
+                code = codes[name] = labels.role(Role("node", f"attr:{name}"))
+            roles.append(code)
             values.append(value)
-        counts[number + 1] = len(roles) - first
-    return np.cumsum(counts), roles, names, values
+        offsets[number + 1] = len(roles) - first
+    np.cumsum(offsets, out=offsets)
+    return rows
 
 
 HTML = HtmlSource()

@@ -20,7 +20,7 @@ from lisdata.testing import structure_lists
 COLUMNS = (
     "input_ids", "role", "instance", "position", "terminal", "nonterminal", "target", "occurrence", "content",
 )  # fmt: skip
-many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class Row:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,7 +19,7 @@ def test_binary_values_go_to_buffers_and_back(values: list[bytes], begin: int) -
 
     offsets, data = binary_buffers(array)
 
-    assert [data[a:b].tobytes() for a, b in zip(offsets[:-1], offsets[1:], strict=True)] == values[begin:]
+    assert [data[a:b].tobytes() for a, b in pairwise(offsets)] == values[begin:]
     assert binary_array(offsets, data, pa.large_binary()).equals(array)
 
 

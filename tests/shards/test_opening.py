@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -204,3 +205,14 @@ def test_a_dataset_of_nothing_opens(tmp_path: Path) -> None:
 def test_every_error_of_wrong_data_is_a_lisdata_error() -> None:
     assert issubclass(DamagedShardError, LisDataError)
     assert issubclass(SchemaError, LisDataError)
+
+
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+    with pytest.raises(OSError, match=rf"No space left on device: '{tmp_path / 'x.json'}'"):
+        write_atomically(tmp_path / "x.json", b"data")
+    assert list(tmp_path.iterdir()) == []

@@ -103,13 +103,16 @@ def test_files_that_are_no_part_of_the_dataset_are_told_apart(converted: Path, c
     assert (report.problems, report.strangers) == ((), ("structures/notes.txt",))
 
 
-def test_each_file_is_announced_with_its_size(converted: Path) -> None:
-    seen: dict[str, int] = {}
+def test_each_file_is_announced_with_the_bytes_done_and_in_all(converted: Path) -> None:
+    seen: list[tuple[int, int, str]] = []
 
-    report = verify_dataset(converted, on_file=seen.__setitem__)
+    report = verify_dataset(converted, on_file=lambda *call: seen.append(call))
 
-    assert seen == {name: (converted / name).stat().st_size for name in seen}
-    assert (len(seen), sum(seen.values())) == (report.num_files, report.num_bytes)
+    done = 0
+    for so_far, total, name in seen:
+        done += (converted / name).stat().st_size
+        assert (so_far, total) == (done, report.num_bytes)
+    assert (len(seen), done) == (report.num_files, report.num_bytes)
 
 
 def test_records_that_do_not_balance_are_a_problem(converted: Path, copy_of: Copy) -> None:

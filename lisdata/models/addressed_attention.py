@@ -54,14 +54,23 @@ class AddressedAttention:
     ) -> None:
         self.local = local
         self.offset = offset
+        self.dtype = local.real.dtype
         self.chunk_size = chunk_size
         if document is not None:
             padding = -1 - torch.arange(document.shape[1], device=document.device)
             document = torch.where(document < 0, padding, document)
-        self.chunks = list(_plan_chunks(last, document, local.real.dtype, chunk_size))
+        self.chunks = list(_plan_chunks(last, document, self.dtype, chunk_size))
 
     def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Return the attended values; all of shape (B, H, T, D/H)."""
+        if not query.is_cpu or query.dtype == self.dtype:
+            return self._attend(query, key, value)
+        # On a CPU a whole step is 1.4 times as fast with this masked attention in float32 as in bfloat16.
+        with torch.autocast("cpu", enabled=False):
+            wide = self._attend(query.to(self.dtype), key.to(self.dtype), value.to(self.dtype))
+        return wide.to(query.dtype)
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         query, local_key = rotate(query, self.local), rotate(key, self.local)
         offset_key = rotate(local_key, self.offset)
         queries = query.split(self.chunk_size, dim=2)

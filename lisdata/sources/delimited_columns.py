@@ -68,10 +68,12 @@ def read_column(data: npt.NDArray[np.uint8], cells: Cells, number: int, layout: 
 def describe_bytes(header: Cells | None, cells: Cells, columns: Sequence[Column], layout: Layout) -> dict[str, Any]:
     """Return what an export needs to write the same bytes, and counts of what it will write otherwise.
 
-    `header` is the header row where it comes right before these rows.
+    `header` is the header row where it comes right before these rows. "null_token" is told for each column unless all
+    spell NULL as the first of "null_tokens"; "quoted" are the columns whose cells are all quoted.
     """
     quoting = [column.quoting() for column in columns]
-    null_tokens = [column.null_token(layout.null_tokens) for column in columns]
+    nulls = [column.null_token(layout.null_tokens) for column in columns]
+    is_usual = all(token == layout.null_tokens[0] for token, _ in nulls if layout.null_tokens)
     endings = np.concatenate(([] if header is None else header.ending, cells.ending))
     num_crlf, num_lf = int(np.count_nonzero(endings == 2)), int(np.count_nonzero(endings == 1))
     header_quoted = False
@@ -90,8 +92,8 @@ def describe_bytes(header: Cells | None, cells: Cells, columns: Sequence[Column]
         "final_newline": len(endings) == 0 or bool(endings[-1]),
         "quoted": tuple(number for number, (always, _) in enumerate(quoting) if always),
         "header_quoted": header_quoted,
-        "null_token": tuple(token for token, _ in null_tokens),
+        "null_token": () if is_usual else tuple(token for token, _ in nulls),
         "other_quotes": other_quotes,
-        "other_nulls": sum(count for _, count in null_tokens),
+        "other_nulls": sum(count for _, count in nulls),
         "other_line_endings": min(num_crlf, num_lf),
     }

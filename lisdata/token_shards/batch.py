@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lisdata.token_shards.schema import INPUT_IDS, KIND
+from lisdata.token_shards.schema import INPUT_IDS, KIND, RECORD_ID
 
 Int64 = npt.NDArray[np.int64]
 ROW = "row"
@@ -47,10 +47,10 @@ class TokenBatch:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> TokenBatch:
-        """Join rows as `__getitem__` gives them; `kind` and `row` are 0 and the number in the batch where absent."""
+        """Join rows of a TokenDataset; `kind` and `row` are 0 and the number in the batch where absent."""
         if not rows:
             raise ValueError("expected at least one row")
-        names = [name for name in rows[0] if name not in (KIND, ROW)]
+        names = [name for name in rows[0] if name not in (KIND, ROW, RECORD_ID)]
         return cls(
             row=np.array([row.get(ROW, number) for number, row in enumerate(rows)], np.int64),
             length=np.array([len(row[INPUT_IDS]) for row in rows], np.int64),

@@ -220,13 +220,14 @@ def _fill_part(writer: TokenShardWriter, rows: Iterable[Any], num_tokens: int) -
     """Append rows until the part has `num_tokens`; return whether the rows ended."""
     appended = 0
     for row in rows:
-        if isinstance(row, Mapping):
-            columns = {name: values for name, values in row.items() if name not in (KIND, RECORD_ID)}
-            writer.append(columns, kind=row.get(KIND), record_id=row.get(RECORD_ID))
-            appended += len(columns[INPUT_IDS])
-        else:
-            writer.append({INPUT_IDS: row})
-            appended += len(row)
+        columns, kind, record_id = row, None, None
+        if not isinstance(row, Mapping):
+            columns = {INPUT_IDS: row}
+        elif KIND in row or RECORD_ID in row:
+            columns = dict(row)
+            kind, record_id = columns.pop(KIND, None), columns.pop(RECORD_ID, None)
+        writer.append(columns, kind=kind, record_id=record_id)
+        appended += len(columns[INPUT_IDS])
         if appended >= num_tokens:
             return False
     return True

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.contents import Content, Role, entity
@@ -61,6 +61,7 @@ def test_it_is_registered() -> None:
     assert load_converter("facts") is FACTS
 
 
+@settings(deadline=None)
 @given(groups=GROUPS)
 def test_a_participant_is_an_occurrence_and_a_fact_an_instance(groups: list[list[object]]) -> None:
     found = convert(groups, [10 * number for number in range(len(groups))])

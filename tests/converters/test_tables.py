@@ -184,7 +184,15 @@ def test_rows_may_be_joined_in_structures() -> None:
 
 def test_a_dialect_is_a_structure_before_the_rows() -> None:
     table = TableSchema(name="T", columns=("a", "b"), types=("string", "string"))
-    dialect = {"begin": 0, "end": 4, "has_bom": True, "quoted": (1,), "other_nulls": 2, "quote": None}
+    dialect = {
+        "begin": 0,
+        "end": 4,
+        "has_bom": True,
+        "quoted": (1,),
+        "other_nulls": 2,
+        "quote": None,
+        "has_header": False,
+    }
 
     head, row = convert(rows_of(table, [["x", "y"]], dialect))
 

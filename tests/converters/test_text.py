@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.contents import ContentBuilder, LabelBuilder, Role, entity, word
@@ -172,6 +172,7 @@ def units(draw: st.DrawFn) -> Any:
     return document.encode(), mentions, fields
 
 
+@settings(deadline=None)
 @given(batch=st.lists(units(), min_size=1, max_size=5))
 def test_no_mention_field_or_character_is_lost(batch: Any) -> None:
     for (document, mentions, fields), structure in zip(batch, convert(*batch), strict=True):

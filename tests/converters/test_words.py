@@ -4,7 +4,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.contents import decode_text, encode_text
@@ -73,6 +73,7 @@ def joins(base: list[str]) -> bool:
     return between in ".," and before.isdecimal() and after.isdecimal()
 
 
+@settings(deadline=None)
 @given(text=TEXTS, breaks=st.lists(st.integers(0, 15), max_size=3, unique=True).map(sorted))
 def test_the_words_are_those_of_the_rule(text: str, breaks: list[int]) -> None:
     breaks = [b for b in breaks if b <= len(text)]
@@ -80,6 +81,7 @@ def test_the_words_are_those_of_the_rule(text: str, breaks: list[int]) -> None:
     assert find(text, breaks) == find_plainly(text, breaks)
 
 
+@settings(deadline=None)
 @given(text=TEXTS)
 def test_every_character_but_spaces_is_in_one_word(text: str) -> None:
     assert "".join(find(text)) == "".join(c for c in text if not is_space(c))

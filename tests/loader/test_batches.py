@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader, Subset
 
 from lisdata.loader import Batch, BatchCollator, BatchForm, Loader
-from lisdata.token_shards import TokenDataset
+from lisdata.token_shards import TokenDataset, TokenSchema, write_tokens
 
 DatasetOfSize = Callable[[int], TokenDataset]
 COLUMNS = ("input_ids", "role", "terminal", "content", "document", "token_kind")
@@ -136,6 +137,18 @@ def test_a_subset_of_rows_keeps_their_numbers(mixed: TokenDataset) -> None:
     loader = DataLoader(Subset(mixed, [7, 3, 9]), batch_size=2, collate_fn=BatchCollator())
 
     assert [batch["row"].tolist() for batch in loader] == [[7, 3], [9]]
+
+
+def test_rows_with_record_ids_are_joined_without_them(tmp_path: Path) -> None:
+    schema = TokenSchema.choose(9, has_record_id=True)
+    rows = [{"input_ids": [1, 2], "kind": 1, "record_id": "a"}, {"input_ids": [3], "kind": 2, "record_id": "b"}]
+    write_tokens(tmp_path, rows, schema=schema)
+    dataset = TokenDataset(tmp_path)
+
+    batch = BatchCollator()([dataset[1], dataset[0]])
+
+    assert batch["input_ids"].tolist() == [[3, 0], [1, 2]]
+    assert (batch["row"].tolist(), batch["kind"].tolist()) == ([1, 0], [2, 1])
 
 
 def test_batches_may_be_changed_without_touching_the_dataset(mixed: TokenDataset) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.sources.json_contents import json_from_content, json_to_content
@@ -32,6 +32,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(value=VALUES, style=st.sampled_from(list(STYLES)))
 def test_a_value_written_in_any_style_is_read_back(value: Any, style: str) -> None:
     text = write_json(value, STYLES[style])
@@ -40,6 +41,7 @@ def test_a_value_written_in_any_style_is_read_back(value: Any, style: str) -> No
     assert text.isascii() or not style.endswith("ascii")
 
 
+@settings(deadline=None)
 @given(value=VALUES)
 def test_the_styles_are_those_of_the_standard_library(value: Any) -> None:
     plain = json.loads(write_json(value), parse_float=str, parse_int=str)  # numbers as strings: their spelling is ours
@@ -51,6 +53,7 @@ def test_the_styles_are_those_of_the_standard_library(value: Any) -> None:
     assert written["compact-ascii"] == json.dumps(strings, separators=(",", ":"))
 
 
+@settings(deadline=None)
 @given(value=VALUES)
 def test_a_value_comes_back_from_its_content(value: Any) -> None:
     found = json_from_content(*json_to_content(value))
@@ -75,6 +78,7 @@ def test_each_value_has_its_kind() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(value=VALUES)
 def test_the_value_found_at_a_path_is_the_one_there(value: Any) -> None:
     text = f" {write_json(value)} "
@@ -87,6 +91,7 @@ def test_the_value_found_at_a_path_is_the_one_there(value: Any) -> None:
         assert locate(text, path) == offset
 
 
+@settings(deadline=None)
 @given(items=st.lists(VALUES, max_size=4), members=st.dictionaries(st.text(max_size=3), VALUES, max_size=4))
 def test_items_and_members_are_found_where_they_stand(items: list[Any], members: dict[str, Any]) -> None:
     wide = JsonStyle(item_separator=" ,\n", name_separator=" : ", ascii_only=False)
@@ -99,6 +104,7 @@ def test_items_and_members_are_found_where_they_stand(items: list[Any], members:
     assert [name for name, _ in iter_members(record, 0)] == list(members)
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=8))
 def test_byte_offsets_are_where_characters_begin(text: str) -> None:
     found = byte_offsets(text, text.encode())

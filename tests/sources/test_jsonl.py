@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.contents import Role
@@ -73,6 +73,7 @@ def test_it_is_registered() -> None:
     assert load_source("jsonl") is JSONL
 
 
+@settings(deadline=None)
 @given(before=st.text(max_size=6), name=st.text(max_size=6), after=st.text(max_size=6))
 def test_offsets_count_characters_whatever_their_bytes(path: Path, before: str, name: str, after: str) -> None:
     start, end = len(before), len(before + name)
@@ -238,6 +239,7 @@ def test_prefixes_of_another_form_are_a_wrong_argument(declared: list[str]) -> N
         IdPrefixes.parse(declared)
 
 
+@settings(deadline=None)
 @given(name=st.sampled_from(["", "Q1", "Q", "x", "i:Q1", "i:", "i:Q1x", "i:QQ1"]))
 def test_a_name_that_a_prefix_makes_is_made_from_one_short_id(name: str) -> None:
     prefixes = IdPrefixes.parse(["Q=i:"])

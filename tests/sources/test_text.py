@@ -51,6 +51,7 @@ def test_it_is_registered() -> None:
     assert load_source("text") is TEXT
 
 
+@settings(deadline=None)
 @given(data=DATA, unit=st.sampled_from(UNITS))
 def test_the_units_are_the_file_s_bytes_without_a_gap(path: Path, data: bytes, unit: str) -> None:
     units = read(whole(path, data), TextOptions(unit=unit))  # type: ignore[arg-type]
@@ -59,6 +60,7 @@ def test_the_units_are_the_file_s_bytes_without_a_gap(path: Path, data: bytes, u
     assert [begin for begin, _ in units] == [sum(len(d) for _, d in units[:i]) for i in range(len(units))]
 
 
+@settings(deadline=None)
 @given(data=DATA, unit=st.sampled_from(UNITS), wanted=st.integers(0, 60))
 def test_cut_at_any_offset_the_units_stay_the_same(path: Path, data: bytes, unit: str, wanted: int) -> None:
     options = TextOptions(unit=unit)  # type: ignore[arg-type]
@@ -96,8 +98,8 @@ def test_an_empty_file_is_one_empty_document_and_no_line(path: Path) -> None:
     assert [units_of(b"", path, unit) for unit in UNITS] == [[], [], [b""]]
 
 
+@settings(deadline=None)
 @given(lines=st.lists(st.sampled_from([b"good\n", b"b\xffad\n", b"\xe2\x82\n", b"\xed\xa0\x80\n", b"\n"]), max_size=12))
-@settings(max_examples=40)
 def test_a_line_that_is_not_utf8_is_rejected_and_no_other(path: Path, lines: list[bytes]) -> None:
     piece = whole(path, b"".join(lines))
     errors: list[BadRecordError] = []

@@ -1,0 +1,113 @@
+"""Ctrl-C, a full disk and a terminal: the program itself, as a process."""
+
+from __future__ import annotations
+
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_conversion import write_text
+
+from lisdata.shards import verify_dataset
+
+PROGRAM = [sys.executable, "-c", "from lisdata.cli import main; main()"]
+
+
+def bytes_of(directory: Path) -> dict[str, bytes]:
+    files = (p for p in directory.rglob("*") if p.is_file() and p.name not in ("run.json", ".lock"))
+    return {p.relative_to(directory).as_posix(): p.read_bytes() for p in files}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text of five units of 1 MiB."""
+    return write_text(tmp_path_factory.mktemp("text") / "text.txt", 120_000)
+
+
+@pytest.fixture(scope="module")
+def calm(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("calm") / "d"
+    subprocess.run([*PROGRAM, *arguments(text, directory)], check=True, stdout=subprocess.DEVNULL)
+    return directory
+
+
+def arguments(text: Path, directory: Path, **options: Any) -> list[str]:
+    more = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    return ["convert", "text", str(text), "--to", str(directory), "--unit-mib", "1", *more]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_exits_with_130_and_the_same_command_goes_on(
+    workers: int, text: Path, calm: Path, tmp_path: Path
+) -> None:
+    command = [*PROGRAM, *arguments(text, tmp_path / "d", workers=workers)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not list((tmp_path / "d" / "commits").glob("*.json")):
+        assert process.poll() is None
+        time.sleep(0.01)
+
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate()
+
+    assert process.returncode == 130
+    assert out == ""
+    assert "Interrupted: what is done is kept; the same command goes on from there." in err
+    assert "Traceback" not in err
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    assert bytes_of(tmp_path / "d") == bytes_of(calm)
+
+
+@pytest.mark.parametrize("limit", [2_000, 150_000])
+def test_a_disk_without_room_exits_with_1_and_the_run_goes_on_later(
+    limit: int, text: Path, calm: Path, tmp_path: Path
+) -> None:
+    """A limit on the size of files stands for the full disk: the same failing writes, at the plan or in a unit."""
+    command = [*PROGRAM, *arguments(text, tmp_path / "d")]
+
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)),
+    )
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "File too large" in done.stderr
+    assert str(tmp_path / "d") in done.stderr
+    assert not list((tmp_path / "d").rglob("*.tmp"))
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    assert bytes_of(tmp_path / "d") == bytes_of(calm)
+    assert verify_dataset(tmp_path / "d").problems == ()
+
+
+def test_on_a_terminal_progress_is_a_bar(text: Path, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    convert = subprocess.Popen(
+        [*PROGRAM, *arguments(text, tmp_path / "d")], stderr=theirs, stdout=subprocess.PIPE, text=True
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(ours, 65536)
+        except OSError:  # the terminal's other end is closed
+            break
+    os.close(ours)
+    out, _ = convert.communicate()
+
+    assert convert.returncode == 0
+    assert out.startswith(f"{tmp_path / 'd'}: ")
+    assert b"5/5 units" in shown
+    assert b"100%" in shown
+    assert b"Traceback" not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
@@ -73,7 +74,7 @@ def convert(
     job = Job(
         directory=Path(to),
         plan=plan,
-        run_unit=partial(convert_unit, files),
+        run_unit=partial(convert_unit, files, config.options),
         fold=fold_conversion,
         facts={"inputs": [{"path": f.path, "changed": _changed(f.path)} for f in files], "workers": workers},
     )
@@ -84,12 +85,12 @@ def sample(source: str, paths: Paths, to: str | Path, *, num_structures: int = 3
     """Return what `convert` would do, and its first structures; nothing is written."""
     config = ConvertConfig(source=source, **settings)
     files, plan = plan_conversion(config, paths, to)
-    return Sample(plan=plan, structures=tuple(islice(_iter_converted(files, plan), num_structures)))
+    return Sample(plan=plan, structures=tuple(islice(_iter_converted(files, config.options, plan), num_structures)))
 
 
-def _iter_converted(files: list[InputFile], plan: JsonDict) -> Iterator[Structure]:
+def _iter_converted(files: list[InputFile], given: dict[str, Any], plan: JsonDict) -> Iterator[Structure]:
     """Yield structures in memory; bad records are skipped where the plan does not say stop."""
-    source, options, converter, converter_options = _tools(plan)
+    source, options, converter, converter_options = _tools(plan, given)
     for unit in plan["units"]:
         rejects = RejectWriter(Path(), unit["name"], "stop" if plan["on_error"] == "stop" else "skip")
         for piece in _slices(files, unit):
@@ -116,7 +117,7 @@ def plan_conversion(config: ConvertConfig, paths: Paths, to: str | Path) -> tupl
         "format": INCIDENCE_FORMAT,
         "lisdata": lisdata.__version__,
         "source": config.source,
-        "options": _plain(asdict(source.options_type(**own))),
+        "options": _plain(_named_files(source.options_type(**own))),
         "converter": source.converter,
         "converter_options": _plain(asdict(converter.options_type(**others))),
         "on_error": config.on_error,
@@ -141,6 +142,17 @@ def split_options(
         {k: _frozen(v) for k, v in options.items() if k in own},
         {k: _frozen(v) for k, v in options.items() if k in others},
     )
+
+
+def _named_files(options: Any) -> dict[str, Any]:
+    """Return options as a dict in which a file (metadata "is_path") stands as its name and the hash of its bytes."""
+    found = asdict(options)
+    for option in fields(options):
+        path = found[option.name]
+        if option.metadata.get("is_path") and path:
+            digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            found[option.name] = f"{Path(path).name} sha256 {digest}"
+    return found
 
 
 def _frozen(value: Any) -> Any:
@@ -189,12 +201,14 @@ def _changed(path: str) -> str | None:
 # -- unit ------------------------------------------------------------------------------------------------------------
 
 
-def convert_unit(files: list[InputFile], directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
+def convert_unit(
+    files: list[InputFile], given: dict[str, Any], directory: Path, plan: JsonDict, unit: JsonDict
+) -> JsonDict:
     """Convert one unit and return its commit; the same bytes each time.
 
-    A unit that turns out larger than planned (a compressed file) is written as several parts.
+    `given` are the options as the user gave them: the plan names files by what they hold, not by path. A unit that turns out larger than planned (a compressed file) is written as several parts.
     """
-    source, options, converter, converter_options = _tools(plan)
+    source, options, converter, converter_options = _tools(plan, given)
     parts = _PartWriter(directory, unit["name"], plan)
     rejects = RejectWriter(directory, unit["name"], plan["on_error"])
     converted: dict[int, int] = {}
@@ -220,9 +234,10 @@ def convert_unit(files: list[InputFile], directory: Path, plan: JsonDict, unit: 
     return {"unit": unit["name"], "parts": entries, "records": counts, "files": outputs | reject_files}
 
 
-def _tools(plan: JsonDict) -> tuple[Any, Any, Any, Any]:
+def _tools(plan: JsonDict, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     source, converter = load_source(plan["source"]), load_converter(plan["converter"])
-    options = {k: _frozen(v) for k, v in plan["options"].items()}
+    files = {f.name for f in fields(source.options_type) if f.metadata.get("is_path")}
+    options = {k: _frozen(given.get(k) if k in files else v) for k, v in plan["options"].items()}
     converter_options = {k: _frozen(v) for k, v in plan["converter_options"].items()}
     return source, source.options_type(**options), converter, converter.options_type(**converter_options)
 

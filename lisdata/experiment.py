@@ -37,7 +37,7 @@ from lisdata.training import (
 )
 
 OnTrain = Callable[[str], Callable[[Progress], None]]
-_DATA_KEYS = ("data", "window", "split")
+_DATA_KEYS = ("data", "window", "split", "attend")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +98,36 @@ def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: T
         chosen = tuple(c for c in wanted if c in dataset.columns)
         loader = Loader(dataset, config.batch_size, seed=config.seed, tail="drop", columns=chosen)
         facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
-        return LoaderBatches(loader, description=facts | {"columns": list(chosen)})
+        facts |= {"columns": list(chosen), "attend": _attend(recipe)}
+        return _AttendedBatches(LoaderBatches(loader, description=facts), _attend(recipe))
     raise RecipeError(f"{recipe.path}: expected train.data of windows or loader, found {data!r}")
+
+
+class _AttendedBatches:
+    """Batches whose packed structures see each other ("row": facts before text, LIS F.4) or not ("structure")."""
+
+    def __init__(self, batches: LoaderBatches, attend: str) -> None:
+        self._batches, self._attend = batches, attend
+        self.state_dict, self.load_state_dict = batches.state_dict, batches.load_state_dict
+        self.description = batches.description
+
+    def next_batch(self) -> Batch:
+        """Return the next batch."""
+        return attended(self._batches.next_batch(), self._attend)
+
+
+def attended(batch: Batch, attend: str) -> Batch:
+    """Return the batch, under "row" with all structures of a row numbered as one document (padding stays apart)."""
+    if attend == "structure" or "document" not in batch:
+        return batch
+    return batch | {"document": batch["document"].clamp(max=0)}
+
+
+def _attend(recipe: Recipe) -> str:
+    attend = recipe.train.get("attend", "structure")
+    if attend not in ("row", "structure"):
+        raise RecipeError(f"{recipe.path}: expected train.attend of row or structure, found {attend!r}")
+    return str(attend)
 
 
 def _window(recipe: Recipe) -> int:
@@ -189,7 +217,7 @@ def _kind_batches(recipe: Recipe, dataset: TokenDataset) -> Iterator[Batch]:
         if number == limit:
             return
         kind = batch["kind"][:, None].expand_as(batch["input_ids"])
-        yield batch | {"kind": batch.get("token_kind", kind)}
+        yield attended(batch | {"kind": batch.get("token_kind", kind)}, _attend(recipe))
 
 
 def _format_by_kind(table: dict[str, dict[str, dict[str, float]]]) -> str:

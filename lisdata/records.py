@@ -78,8 +78,8 @@ class FactRecords:
     """Facts with any number of participants (hyperedges, n-ary facts), grouped into structures.
 
     Structure g holds facts structure_offsets[g] : structure_offsets[g + 1]; fact f holds participants
-    participant_offsets[f] : participant_offsets[f + 1]. `fact_handle` has NO_ROW where a fact has no name. A content that
-    is no participant is an isolated one.
+    participant_offsets[f] : participant_offsets[f + 1]. `begin` and `end` are those of structures. `fact_handle` has
+    NO_ROW where a fact has no name. A content that is no participant is an isolated one.
     """
 
     file: InputFile
@@ -103,8 +103,8 @@ class TreeRecords:
     """T rooted, ordered trees.
 
     Tree t holds nodes node_offsets[t] : node_offsets[t + 1] in document order; `node_parent` is a number inside the
-    tree, -1 at a root (a forest has several). `node_span_begin/_end` are bytes of the document, or None where the parser
-    knows none. Node n holds attributes attribute_offsets[n] : attribute_offsets[n + 1] in order.
+    tree, -1 at a root (a forest has several). `node_span_begin/_end` are bytes of the document, or None where the
+    parser knows none. Node n holds attributes attribute_offsets[n] : attribute_offsets[n + 1] in order.
     """
 
     file: InputFile

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+MAX_READ_CONTENTS = 100_000  # kept as objects by a reader, since structures share contents
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
     """An occurrence v: the content tau(v) it shows, the bytes of the document that spell it, its dependency tags.
@@ -216,6 +219,7 @@ class StructureReader:
 
     def __init__(self, contents: pa.RecordBatch | pa.Table, labels: pa.RecordBatch | pa.Table) -> None:
         self._contents = contents
+        self._read_contents: dict[int, Content] = {}
         rows = labels.to_pylist()
         self._labels: list[str] = [row["label"] for row in rows]
         self._roles = [
@@ -224,10 +228,16 @@ class StructureReader:
 
     def content(self, row: int) -> Content:
         """Return content number `row` of the shard."""
-        c = self._contents
-        kind, lexical = ContentKind(c["kind"][row].as_py()), c["lexical"][row].as_py()
-        symbols = [c[name][row].as_py() for name in ("datatype", "language", "scope")]
-        return Content(kind, lexical, *(None if s is None else self._labels[s] for s in symbols))
+        found = self._read_contents.get(row)
+        if found is None:
+            c = self._contents
+            kind, lexical = ContentKind(c["kind"][row].as_py()), c["lexical"][row].as_py()
+            symbols = [c[name][row].as_py() for name in ("datatype", "language", "scope")]
+            found = Content(kind, lexical, *(None if s is None else self._labels[s] for s in symbols))
+            if len(self._read_contents) >= MAX_READ_CONTENTS:
+                self._read_contents.clear()
+            self._read_contents[row] = found
+        return found
 
     def role(self, code: int) -> Role:
         """Return the role with this code."""
@@ -236,10 +246,10 @@ class StructureReader:
             raise ValueError(f"label {code} ({self._labels[code]!r}) is not a role")
         return role
 
-    def read(self, structures: pa.RecordBatch | pa.Table, row: int) -> Structure:
-        """Return row `row` of `structures`."""
+    def read(self, structures: pa.RecordBatch | pa.Table, row: int, *, first_file: int = 0) -> Structure:
+        """Return row `row` of `structures`, whose input files are numbered from `first_file` on."""
         r = {name: structures[name][row].as_py() for name in structures.schema.names}
-        source = (r["source"]["file"], r["source"]["begin"], r["source"]["end"])
+        source = (r["source"]["file"] + first_file, r["source"]["begin"], r["source"]["end"])
         return Structure(
             record_id=r["record_id"],
             kind=StructureKind(r["kind"]),

@@ -196,10 +196,10 @@ def stats(dataset: Path, plot: Path | None, as_json: bool) -> None:
     from lisdata.statistics import plot_statistics, summarise
 
     summary = summarise(dataset)
-    print_stats(summary, as_json=as_json)
     if plot is not None:
         plot_statistics(summary, plot)
         click.echo(f"plot: {plot}", err=True)
+    print_stats(summary, as_json=as_json)
 
 
 @main.command(epilog=example("lisdata verify graph.lis"))

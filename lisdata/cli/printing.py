@@ -99,10 +99,16 @@ def print_stats(summary: dict[str, Any], *, as_json: bool) -> None:
         click.echo(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode())
         return
     for name, value in summary.items():
+        title = name.replace("_", " ")
         if isinstance(value, dict):
-            click.echo(f"{name.replace('_', ' ')}:")
+            click.echo(f"{title}:")
             for key, count in value.items():
-                shown = f"{count:,}" if isinstance(count, int) else f"{count:,.2f}"
-                click.echo(f"  {shown:>14}  {key}")
+                click.echo(f"  {_figure(count):>14}  {key}")
         else:
-            click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+            click.echo(f"{title}: {_figure(value)}")
+
+
+def _figure(value: int | float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

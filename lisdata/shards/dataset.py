@@ -176,7 +176,7 @@ class IncidenceDataset:
     def iter_structures(self, file_index: int | None = None) -> Iterator[Structure]:
         """Yield the structures of one input (or all), in the order of the source."""
         for part, row in self.iter_rows(file_index):
-            yield part.reader.read(part.structures, row)
+            yield part.reader.read(part.structures, row, first_file=part.first_file)
 
     def find_structure(self, record_id: str) -> Structure:
         """Return the structure with this id; raise KeyError when there is none."""
@@ -184,5 +184,5 @@ class IncidenceDataset:
             for batch in part.iter_batches("structures"):
                 row = pc.index(batch.column("record_id"), pa.scalar(record_id, pa.large_string())).as_py()
                 if row >= 0:
-                    return part.reader.read(batch, row)
+                    return part.reader.read(batch, row, first_file=part.first_file)
         raise KeyError(record_id)

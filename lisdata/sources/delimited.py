@@ -32,7 +32,11 @@ class CsvOptions:
         default=(), metadata={"help": "Foreign keys: column=Table.column, a+b=Table.x+y for composite ones."}
     )
     schema: str | None = field(
-        default=None, metadata={"help": "A Table Schema or Data Package (JSON): types, keys, missing values, dialect."}
+        default=None,
+        metadata={
+            "is_path": True,
+            "help": "A Table Schema or Data Package (JSON): types, keys, missing values, dialect.",
+        },
     )
 
     def __post_init__(self) -> None:

@@ -1,0 +1,149 @@
+"""Kills a conversion with SIGKILL at random moments, lets it end, and compares every byte with an undisturbed one.
+
+python benchmarks/kill_conversion.py --triples 4000000 --kills 20 --workers 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ntriples import write_ntriples
+
+OUTSIDE_THE_PROMISE = {"run.json", ".lock"}  # times, paths and workers stand there
+PROGRAM = [sys.executable, "-c", "from lisdata.cli import main; main()"]
+
+
+def main() -> None:
+    """Print how each start ended, then the verdict, as text on stderr and JSON on stdout; exit 1 when bytes differ."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--triples", type=int, default=4_000_000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--unit-mib", type=int, default=32)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, help="Where to work (several times the size of the file); default: new.")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
+        report = run(Path(name), arguments)
+    print(json.dumps(report, indent=2))
+    sys.exit(not report["same_bytes"])
+
+
+def run(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Convert once undisturbed and once with kills, and return what was seen."""
+    source, calm, killed = folder / "triples.nt", folder / "calm.lis", folder / "killed.lis"
+    write_ntriples(source, arguments.triples, seed=arguments.seed)
+    say(f"{arguments.triples:,} triples, {source.stat().st_size / 1e6:,.1f} MB")
+    began = time.monotonic()
+    calm_process = start(source, calm, arguments)
+    if calm_process.wait():
+        raise SystemExit("the undisturbed conversion failed")
+    seconds = time.monotonic() - began
+    num_units = len(json.loads((calm / "plan.json").read_bytes())["units"])
+    say(f"undisturbed: {num_units} units in {seconds:.1f} s")
+    starts = list(disturb(source, killed, arguments, num_units, seconds))
+    final = start(source, killed, arguments)
+    code = final.wait()
+    different = differences(calm, killed)
+    orphans = living_members(final.pid) + [pid for s in starts for pid in living_members(s["process"])]
+    verify = subprocess.run([*PROGRAM, "verify", str(killed)], stdout=subprocess.DEVNULL, check=False).returncode
+    same = code == 0 and verify == 0 and not different and not orphans
+    say(f"after {len(starts)} kills: {'the same bytes' if same else 'NOT the same'}: {different or 'no file differs'}")
+    return {
+        "triples": arguments.triples,
+        "megabytes": round(source.stat().st_size / 1e6, 1),
+        "units": num_units,
+        "workers": arguments.workers,
+        "seconds_undisturbed": round(seconds, 1),
+        "kills": len(starts),
+        "units_done_at_each_kill": [s["units_done"] for s in starts],
+        "exit_of_last_run": code,
+        "exit_of_verify": verify,
+        "files_compared": len(hashes(calm)),
+        "files_that_differ": different,
+        "orphan_processes": orphans,
+        "same_bytes": same,
+    }
+
+
+def disturb(
+    source: Path, target: Path, arguments: argparse.Namespace, num_units: int, seconds: float
+) -> Iterator[dict[str, int]]:
+    """Start the conversion and kill it, as often as asked; yield its process and how many units were done.
+
+    A moment is anything from 0 to the seconds of the undisturbed run after a start. When little is left to do, every
+    other commit is taken away, which is what a kill at an earlier moment leaves.
+    """
+    chance = random.Random(arguments.seed)
+    for number in range(arguments.kills):
+        process = start(source, target, arguments)
+        time.sleep(chance.uniform(0, seconds))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        commits = sorted((target / "commits").glob("*.json"))
+        yield {"process": process.pid, "units_done": len(commits)}
+        half_written = len(list(target.rglob(".*.tmp")))
+        say(f"kill {number + 1}: {len(commits)}/{num_units} units done, {half_written} files half written")
+        if len(commits) > num_units * 0.8 and number + 1 < arguments.kills:
+            (target / "manifest.json").unlink(missing_ok=True)
+            for commit in commits[::2]:
+                commit.unlink()
+
+
+def start(source: Path, target: Path, arguments: argparse.Namespace) -> subprocess.Popen[bytes]:
+    """Start a conversion in a process group of its own."""
+    command = ["convert", "ntriples", str(source), "--to", str(target)]
+    command += ["--workers", str(arguments.workers), "--unit-mib", str(arguments.unit_mib)]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen([*PROGRAM, *command], stdout=quiet, stderr=quiet, start_new_session=True)
+
+
+def differences(left: Path, right: Path) -> list[str]:
+    """Return the names of files that one of two datasets lacks or has with other bytes."""
+    ours, theirs = hashes(left), hashes(right)
+    return sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
+
+
+def hashes(dataset: Path) -> dict[str, str]:
+    """Return the sha256 of every file that the promise is about."""
+    found = {}
+    for path in dataset.rglob("*"):
+        name = path.relative_to(dataset).as_posix()
+        if path.is_file() and name not in OUTSIDE_THE_PROMISE:
+            with path.open("rb") as stream:
+                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
+
+
+def living_members(group: int) -> list[int]:
+    """Return the processes of a group that still run (zombies apart)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, process_group = stat.read_text().rsplit(")", 1)[1].split()[:3]
+        except (FileNotFoundError, ProcessLookupError):  # it ended just now
+            continue
+        if int(process_group) == group and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def say(text: str) -> None:
+    """Tell how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -46,14 +46,10 @@ def run(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     source, calm, killed = folder / "triples.nt", folder / "calm.lis", folder / "killed.lis"
     write_ntriples(source, arguments.triples, seed=arguments.seed)
     say(f"{arguments.triples:,} triples, {source.stat().st_size / 1e6:,.1f} MB")
-    began = time.monotonic()
-    calm_process = start(source, calm, arguments)
-    if calm_process.wait():
-        raise SystemExit("the undisturbed conversion failed")
-    seconds = time.monotonic() - began
+    startup, seconds = time_undisturbed(source, calm, arguments)
     num_units = len(json.loads((calm / "plan.json").read_bytes())["units"])
-    say(f"undisturbed: {num_units} units in {seconds:.1f} s")
-    starts = list(disturb(source, killed, arguments, num_units, seconds))
+    say(f"undisturbed: {num_units} units in {seconds:.1f} s, the first {startup:.1f} s before any of them")
+    starts = list(disturb(source, killed, arguments, num_units, (startup, seconds - startup)))
     final = start(source, killed, arguments)
     code = final.wait()
     different = differences(calm, killed)
@@ -78,28 +74,49 @@ def run(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def time_undisturbed(source: Path, target: Path, arguments: argparse.Namespace) -> tuple[float, float]:
+    """Convert and return the seconds until the first unit began, and until all was done."""
+    began = time.monotonic()
+    process = start(source, target, arguments)
+    while not (target / "structures").exists() and process.poll() is None:
+        time.sleep(0.01)
+    startup = time.monotonic() - began
+    if process.wait():
+        raise SystemExit("the undisturbed conversion failed")
+    return startup, time.monotonic() - began
+
+
 def disturb(
-    source: Path, target: Path, arguments: argparse.Namespace, num_units: int, seconds: float
+    source: Path, target: Path, arguments: argparse.Namespace, num_units: int, seconds: tuple[float, float]
 ) -> Iterator[dict[str, int]]:
     """Start the conversion and kill it, as often as asked; yield its process and how many units were done.
 
-    A moment is anything from 0 to the seconds of the undisturbed run after a start. When little is left to do, every
-    other commit is taken away, which is what a kill at an earlier moment leaves.
+    `seconds` are those of the start and of the work. A moment is random in what a start has before it, the last tenth
+    of a second of its start-up and all the work that is left. A run that ended before its moment does not count. When
+    little is left to do, every other commit is taken away, which is what a kill at an earlier moment leaves.
     """
     chance = random.Random(arguments.seed)
-    for number in range(arguments.kills):
+    startup, work = seconds
+    commits: list[Path] = []
+    kills = 0
+    while kills < arguments.kills:
         process = start(source, target, arguments)
-        time.sleep(chance.uniform(0, seconds))
-        os.killpg(process.pid, signal.SIGKILL)
+        time.sleep(chance.uniform(max(0, startup - 0.1), startup + work * (1 - len(commits) / num_units)))
+        is_killed = process.poll() is None
+        if is_killed:
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         commits = sorted((target / "commits").glob("*.json"))
-        yield {"process": process.pid, "units_done": len(commits)}
-        half_written = len(list(target.rglob(".*.tmp")))
-        say(f"kill {number + 1}: {len(commits)}/{num_units} units done, {half_written} files half written")
-        if len(commits) > num_units * 0.8 and number + 1 < arguments.kills:
+        if is_killed:
+            kills += 1
+            half_written = len(list(target.rglob(".*.tmp")))
+            say(f"kill {kills}: {len(commits)}/{num_units} units done, {half_written} files half written")
+            yield {"process": process.pid, "units_done": len(commits)}
+        if kills < arguments.kills and len(commits) > num_units * 0.6:
             (target / "manifest.json").unlink(missing_ok=True)
             for commit in commits[::2]:
                 commit.unlink()
+            commits = commits[1::2]
 
 
 def start(source: Path, target: Path, arguments: argparse.Namespace) -> subprocess.Popen[bytes]:

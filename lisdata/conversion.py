@@ -206,7 +206,8 @@ def convert_unit(
 ) -> JsonDict:
     """Convert one unit and return its commit; the same bytes each time.
 
-    `given` are the options as the user gave them: the plan names files by what they hold, not by path. A unit that turns out larger than planned (a compressed file) is written as several parts.
+    `given` are the options as the user gave them: the plan names files by what they hold, not by path. A unit that
+    turns out larger than planned (a compressed file) is written as several parts.
     """
     source, options, converter, converter_options = _tools(plan, given)
     parts = _PartWriter(directory, unit["name"], plan)

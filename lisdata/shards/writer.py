@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lisdata.contents import Content
 from lisdata.errors import KeyCollisionError, PlanError
-from lisdata.schema import CONTENTS, HANDLES, LABELS, STRUCTURES, StructureKind
+from lisdata.schema import CONTENTS, HANDLES, LABELS, NO_ROW, STRUCTURES, StructureKind
 from lisdata.shards.handles import handles_of, sort_handles
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, sync_folder, write_manifest
 from lisdata.structure import Structure
@@ -133,14 +133,19 @@ class ShardWriter:
         return rows
 
     def _refuse_collisions(self, found: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
-        """Compare contents that came again under a known key with what the key stood for."""
-        known = pa.Table.from_batches(self._contents, CONTENTS).take(pa.array(rows))
-        position = first_difference(known, pa.Table.from_batches([found], CONTENTS))
-        if position is not None:
-            labels = [row[1] for row in self._labels]
-            names = [describe_content(table, position, labels) for table in (known, found)]
-            key = found.column("key")[position].as_py().hex()
-            raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
+        """Compare contents that came again under a known key with what the key stood for, chunk by chunk."""
+        starts = np.cumsum([0, *(len(chunk) for chunk in self._contents[:-1])])
+        owner = np.searchsorted(starts, rows, side="right") - 1
+        for number in np.unique(owner):
+            again = np.flatnonzero(owner == number)
+            known, known_rows = self._contents[number], rows[again].astype(np.int64) - starts[number]
+            position = _first_unequal_row(known, known_rows, found, again)
+            if position >= 0:
+                labels = [row[1] for row in self._labels]
+                places = ((known, known_rows), (found, again))
+                names = [describe_content(table, int(at[position]), labels) for table, at in places]
+                key = found.column("key")[int(again[position])].as_py().hex()
+                raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
 
     def _count(self, rows: pa.RecordBatch) -> None:
         self._counts["structures"] += rows.num_rows
@@ -153,6 +158,21 @@ class ShardWriter:
         for pair in pc.value_counts(rows.column("kind")).to_pylist():
             label = StructureKind(pair["values"]).label
             self._kinds[label] = self._kinds.get(label, 0) + pair["counts"]
+
+
+def _first_unequal_row(
+    left: pa.RecordBatch, left_rows: npt.NDArray[np.int64], right: pa.RecordBatch, right_rows: npt.NDArray[np.int64]
+) -> int:
+    """Return the first i for which contents left_rows[i] and right_rows[i] differ in anything but the key, or -1."""
+    from lisdata.kernels.compare import first_unequal
+
+    differs = np.zeros(len(left_rows), bool)
+    for name in ("kind", *_SYMBOLS):
+        a, b = (np.asarray(batch.column(name).fill_null(NO_ROW if name in _SYMBOLS else 0)) for batch in (left, right))
+        differs |= a[left_rows] != b[right_rows]
+    if differs.any():
+        return int(np.argmax(differs))
+    return first_unequal(left.column("lexical"), left_rows, right.column("lexical"), right_rows)
 
 
 def _map_values(array: pa.Array, numbers: npt.NDArray[np.uint32]) -> pa.Array:
@@ -169,18 +189,6 @@ def _map_list(array: pa.LargeListArray, numbers: npt.NDArray[np.uint32]) -> pa.L
     mask = None if array.null_count == 0 else array.is_null()
     offsets = pa.array(offsets - offsets[0], pa.int64())
     return pa.LargeListArray.from_arrays(offsets, _map_values(values, numbers), type=array.type, mask=mask)
-
-
-def first_difference(left: pa.Table, right: pa.Table) -> int | None:
-    """Return the first row in which two tables of contents differ in anything but the key, or None."""
-    differs = np.zeros(left.num_rows, bool)
-    for name in ("kind", "lexical", *_SYMBOLS):
-        a, b = left.column(name), right.column(name)
-        equal = pc.fill_null(pc.equal(a, b), False)
-        both_null = pc.and_(pc.is_null(a), pc.is_null(b))
-        differs |= ~np.asarray(pc.or_(equal, both_null))
-    found = np.flatnonzero(differs)
-    return int(found[0]) if len(found) else None
 
 
 def describe_content(contents: pa.Table | pa.RecordBatch, row: int, labels: list[str]) -> str:

@@ -91,17 +91,22 @@ def disturb(
 ) -> Iterator[dict[str, int]]:
     """Start the conversion and kill it, as often as asked; yield its process and how many units were done.
 
-    `seconds` are those of the start and of the work. A moment is random in what a start has before it, the last tenth
-    of a second of its start-up and all the work that is left. A run that ended before its moment does not count. When
-    little is left to do, every other commit is taken away, which is what a kill at an earlier moment leaves.
+    `seconds` are those of the start and of the work. A moment is random in units done and, after that, in the time of a
+    unit (of a start, when nothing new is to be done). A run that ended before its moment does not count. When little is
+    left to do, every other commit is taken away, which is what a kill at an earlier moment leaves.
     """
     chance = random.Random(arguments.seed)
     startup, work = seconds
+    a_unit = work / num_units * arguments.workers
     commits: list[Path] = []
     kills = 0
     while kills < arguments.kills:
+        wanted = chance.randrange(len(commits), num_units)
+        moment = chance.uniform(0, a_unit if wanted > len(commits) else startup + a_unit)
         process = start(source, target, arguments)
-        time.sleep(chance.uniform(max(0, startup - 0.1), startup + work * (1 - len(commits) / num_units)))
+        while len(list(target.glob("commits/*.json"))) < wanted and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(moment)
         is_killed = process.poll() is None
         if is_killed:
             os.killpg(process.pid, signal.SIGKILL)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lisdata.atomic import sync_path
 from lisdata.errors import LisDataError
 from lisdata.models import build_model
 
@@ -60,7 +60,7 @@ def write_checkpoint(checkpoint: Checkpoint, directory: Path) -> Path:
     for name, tensors in checkpoint.tensors.items():
         path = partial / f"{name}.safetensors"
         save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, path)
-        _flush(path)
+        sync_path(path)
         hashes[path.name] = _hash_file(path)
     index = {
         "format": FORMAT,
@@ -70,12 +70,12 @@ def write_checkpoint(checkpoint: Checkpoint, directory: Path) -> Path:
         "files": hashes,
     }
     (partial / INDEX).write_text(json.dumps(index, indent=1, allow_nan=False), encoding="utf-8")
-    _flush(partial / INDEX)
-    _flush(partial)
+    sync_path(partial / INDEX)
+    sync_path(partial)
     if target.exists():
         shutil.rmtree(target)
     partial.rename(target)
-    _flush(directory)
+    sync_path(directory)
     return target
 
 
@@ -168,12 +168,3 @@ def _flatten(facts: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _flush(path: Path) -> None:
-    """Bring a file or directory to the disk, so that a later rename cannot outrun it."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

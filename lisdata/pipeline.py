@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lisdata.atomic import write_atomically
 from lisdata.conversion import convert
 from lisdata.errors import RecipeError
 from lisdata.recipe import JsonDict, Recipe
 from lisdata.runs import OnProgress
-from lisdata.shards.manifest import MANIFEST, read_manifest, sealed, write_atomically
+from lisdata.shards.manifest import MANIFEST, read_manifest, sealed
 from lisdata.shards.merging import merge_datasets
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from lisdata.atomic import sync_path
 from lisdata.errors import BadRecordError
 from lisdata.inputs import InputSlice
 from lisdata.records import Records
-from lisdata.shards.manifest import file_entry, sync_folder
+from lisdata.shards.manifest import file_entry
 
 
 class RejectWriter:
@@ -99,7 +100,7 @@ class RejectWriter:
             self._path(suffix).replace(final)
             entries[f"rejects/{final.name}"] = file_entry(final)
         if entries:
-            sync_folder(self._folder)
+            sync_path(self._folder)
         return self._counts, entries
 
     def abort(self) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lisdata.atomic import write_atomically
 from lisdata.engines import run_units
 from lisdata.errors import DamagedShardError, PlanError, RunError
 from lisdata.inputs import DATASET_MARK
@@ -28,7 +29,6 @@ from lisdata.shards.manifest import (
     read_manifest,
     read_sealed,
     sealed,
-    write_atomically,
     write_manifest,
 )
 

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
+from lisdata.atomic import write_atomically
 from lisdata.contents import Role
 from lisdata.errors import LabelError, SchemaError
 from lisdata.schema import LabelKind
-from lisdata.shards.manifest import canonical_json, read_sealed, sealed, write_atomically
+from lisdata.shards.manifest import canonical_json, read_sealed, sealed
 
 if TYPE_CHECKING:
     from lisdata.shards import IncidenceDataset, Part

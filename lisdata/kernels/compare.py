@@ -17,7 +17,7 @@ Int64 = npt.NDArray[np.int64]
 
 @inner
 def _is_equal(left: Any, begin: int, right: Any, other: int, length: int) -> bool:
-    for offset in range(length):
+    for offset in range(length):  # noqa: SIM110  a generator would not compile
         if left[begin + offset] != right[other + offset]:
             return False
     return True

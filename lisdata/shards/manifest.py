@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from lisdata.atomic import write_atomically
 from lisdata.errors import DamagedShardError, SchemaError
 from lisdata.schema import SCHEMA_VERSION
 
@@ -44,32 +44,6 @@ def read_sealed(path: Path) -> dict[str, Any]:
     if sealed(body) != data:
         raise DamagedShardError(f"{path}: its bytes are not those that were written (self_sha256 does not match)")
     return body
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write aside, fsync, rename, fsync the folder: the file is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError as error:  # a full disk does not say for which file
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in `folder` durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def file_entry(path: Path) -> dict[str, Any]:

@@ -7,10 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from lisdata.atomic import sync_path
 from lisdata.errors import PlanError
 from lisdata.shards.collisions import refuse_collisions
 from lisdata.shards.dataset import IncidenceDataset, Part
-from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, sync_folder, write_manifest
+from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, write_manifest
 
 
 def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def _copy(source: Path, target: Path) -> None:
     with temporary.open("rb") as stream:
         os.fsync(stream.fileno())
     temporary.replace(target)
-    sync_folder(target.parent)
+    sync_path(target.parent)
 
 
 def _refuse_shared_inputs(datasets: list[IncidenceDataset]) -> None:

@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lisdata.atomic import sync_path
 from lisdata.contents import Content
 from lisdata.errors import KeyCollisionError, PlanError
 from lisdata.schema import CONTENTS, HANDLES, LABELS, NO_ROW, STRUCTURES, StructureKind
 from lisdata.shards.handles import handles_of, sort_handles
-from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, sync_folder, write_manifest
+from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, write_manifest
 from lisdata.structure import Structure
 from lisdata.structure_batch import StructureBatch
 
@@ -76,10 +77,10 @@ class ShardWriter:
         files = {}
         for table in PART_TABLES:
             temporary, final = self._paths(table)
-            _sync_file(temporary)
+            sync_path(temporary)
             files[f"{table}/{final.name}"] = file_entry(temporary)
             temporary.replace(final)
-            sync_folder(final.parent)
+            sync_path(final.parent)
         counts = self._counts | {"contents": len(self._keys), "labels": len(self._labels)}
         about = {"name": self.part, "first_file": 0, "inputs": [0, 0]}
         return about | {"counts": counts, "kinds": self._kinds, "files": files}
@@ -199,14 +200,6 @@ def describe_content(contents: pa.Table | pa.RecordBatch, row: int, labels: list
     symbols = {name: contents.column(name)[row].as_py() for name in _SYMBOLS}
     shown = "".join(f", {name} {labels[code]!r}" for name, code in symbols.items() if code is not None)
     return f"{kind.name.lower()} {lexical[:80]!r}{shown}"
-
-
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_structures(

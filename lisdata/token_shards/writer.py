@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lisdata.atomic import sync_path
 from lisdata.errors import PlanError, SchemaError
-from lisdata.shards.manifest import MANIFEST, TOKEN_FORMAT, check_sizes, file_entry, sync_folder, write_manifest
+from lisdata.shards.manifest import MANIFEST, TOKEN_FORMAT, check_sizes, file_entry, write_manifest
 from lisdata.token_shards.checks import Ids, Int64, Kinds, RowCheck, integers
 from lisdata.token_shards.schema import INPUT_IDS, KIND, RECORD_ID, TokenSchema
 from lisdata.token_shards.staging import OpenBatch, RowStage
@@ -94,7 +95,7 @@ class TokenShardWriter:
         self._stream.close()
         entry = file_entry(self._temporary)
         self._temporary.replace(self._path)
-        sync_folder(self._path.parent)
+        sync_path(self._path.parent)
         self._writer = None
         return {
             "part": self.part,

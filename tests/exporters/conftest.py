@@ -19,7 +19,13 @@ def round_trip(tmp_path_factory: pytest.TempPathFactory) -> RoundTrip:
     """Convert files of one source, verify the dataset, export it; return the exported files and the report."""
 
     def run(
-        source: str, files: list[bytes], suffix: str, *, format: str | None = None, on_error: Any = "stop", **options: Any
+        source: str,
+        files: list[bytes],
+        suffix: str,
+        *,
+        as_format: str | None = None,
+        on_error: Any = "stop",
+        **options: Any,
     ) -> tuple[list[bytes], ExportReport]:
         folder = tmp_path_factory.mktemp("round_trip")
         (folder / "in").mkdir()
@@ -28,8 +34,8 @@ def round_trip(tmp_path_factory: pytest.TempPathFactory) -> RoundTrip:
         for name, data in zip(names, files, strict=True):
             (folder / "in" / name).write_bytes(data)
         convert(source, [str(folder / "in")], folder / "data", options=options, on_error=on_error)
-        verify(folder / "data")
-        (report,) = export(folder / "data", folder / "out", format=format)
+        assert not verify(folder / "data").problems
+        (report,) = export(folder / "data", folder / "out", format=as_format)
         found = [(folder / "out" / name).read_bytes() for name in names if (folder / "out" / name).exists()]
         return found, report
 

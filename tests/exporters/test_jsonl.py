@@ -104,7 +104,7 @@ def test_the_sample_comes_back_byte_for_byte(round_trip: Any, root: Path) -> Non
 
 
 def test_plain_text_becomes_records(round_trip: Any) -> None:
-    found, report = round_trip("text", [b"one\ntwo"], ".txt", format="jsonl")
+    found, report = round_trip("text", [b"one\ntwo"], ".txt", as_format="jsonl")
 
     assert found == [b'{"text": "one\\n"}\n{"text": "two"}\n']
     assert report.losses == {}
@@ -119,4 +119,4 @@ def test_rejected_records_are_losses(round_trip: Any) -> None:
 
 def test_structures_that_are_no_text_are_refused(round_trip: Any) -> None:
     with pytest.raises(ExportError, match=r"expected a structure of text"):
-        round_trip("hif", [b'{"incidences": [{"edge": 1, "node": 2}]}'], ".json", format="jsonl")
+        round_trip("hif", [b'{"incidences": [{"edge": 1, "node": 2}]}'], ".json", as_format="jsonl")

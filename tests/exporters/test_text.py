@@ -68,7 +68,7 @@ def test_rejected_lines_are_losses(round_trip: Any) -> None:
 def test_text_of_another_source_gets_line_ends_and_names_what_it_loses(round_trip: Any) -> None:
     line = b'{"text": "see Rome", "entities": [{"start": 4, "end": 8, "id": "Q220"}], "year": 2}\n'
 
-    found, report = round_trip("jsonl", [line], ".jsonl", format="text")
+    found, report = round_trip("jsonl", [line], ".jsonl", as_format="text")
 
     assert found == [b"see Rome\n"]
     assert report.losses == {"linked mentions": 1, "fields": 1}
@@ -76,4 +76,4 @@ def test_text_of_another_source_gets_line_ends_and_names_what_it_loses(round_tri
 
 def test_structures_that_are_no_text_are_refused(round_trip: Any) -> None:
     with pytest.raises(ExportError, match=r"expected a structure of text"):
-        round_trip("hif", [b'{"incidences": [{"edge": 1, "node": 2}]}'], ".json", format="text")
+        round_trip("hif", [b'{"incidences": [{"edge": 1, "node": 2}]}'], ".json", as_format="text")

@@ -64,7 +64,7 @@ def test_table_2_stands_in_the_readme_as_it_is_printed(root: Path, copy: Path, e
         ["bash", "-euo", "pipefail", "-c", block], cwd=copy, env=environment, capture_output=True, text=True, check=True
     ).stdout
 
-    table = printed[printed.index("occurrence") :]
+    table = printed[printed.index("occurrence  ") :]
     assert len(table.strip().splitlines()) == 2 + 6  # header, line, six rows
     assert f"```\n{table}```" in readme
 

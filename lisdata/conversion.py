@@ -10,10 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import fsspec
-
 import lisdata
-from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, find_inputs
+from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, find_inputs, time_of_change
 from lisdata.records import Records
 from lisdata.registry import Source, load_converter, load_source
 from lisdata.rejects import RejectWriter
@@ -76,7 +74,7 @@ def convert(
         plan=plan,
         run_unit=partial(convert_unit, files, config.options),
         fold=fold_conversion,
-        facts={"inputs": [{"path": f.path, "changed": _changed(f.path)} for f in files], "workers": workers},
+        facts={"inputs": [{"path": f.path, "changed": time_of_change(f.path)} for f in files], "workers": workers},
     )
     return run_job(job, workers=workers, fresh=fresh, on_progress=on_progress)
 
@@ -189,13 +187,6 @@ def _pieces(source: Source, options: Any, file: InputFile, size: int) -> Iterato
             end = source.find_cut(whole, begin + size, options)
         yield {"file": file.index, "begin": begin, "end": end}, end - begin
         begin = end
-
-
-def _changed(path: str) -> str | None:
-    fs, name = fsspec.core.url_to_fs(path)
-    info = fs.info(name)
-    found = info.get("mtime") or info.get("ETag") or info.get("etag") or info.get("LastModified")
-    return None if found is None else str(found)
 
 
 # -- unit ------------------------------------------------------------------------------------------------------------

@@ -42,8 +42,7 @@ class InputFile:
 
         Reading raises BadRecordError where a compressed stream is cut or damaged.
         """
-        raw = cast(BinaryIO, fsspec.open(self.path, "rb").open())
-        return decompressed(raw, self.compression, self.name)
+        return decompressed(_open(self.path), self.compression, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +109,15 @@ def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | N
     for path in paths:
         found.extend(_expand(path, suffixes, exclude))
     if not found:
-        raise PlanError(f"no input found at {', '.join(paths)} (looked for files that end in {', '.join(suffixes)})")
+        outside = "" if exclude is None else f", outside of {exclude}"
+        wanted = f"looked for files that end in {', '.join(suffixes)}{outside}"
+        raise PlanError(f"no input found at {', '.join(paths)} ({wanted})")
     files: list[InputFile] = []
     seen: dict[str, int] = {}
     names: set[str] = set()
     for index, (wanted, full) in enumerate(found):
+        if not _is_utf8(wanted):
+            raise PlanError(f"{wanted!r}: expected a file name in UTF-8")
         name = next(n for copy in count(1) if (n := wanted if copy == 1 else f"{copy}/{wanted}") not in names)
         names.add(name)
         size, digest, compression = _quick_digest(full)
@@ -127,7 +130,7 @@ def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | N
 
 
 def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[tuple[str, str]]:
-    fs, root = fsspec.core.url_to_fs(path)
+    fs, root = _file_system(path)
     if fs.isdir(root):
         everything = fs.find(root)
         datasets = tuple(p[: p.rindex("/") + 1] for p in everything if _is_mark_of_dataset(fs, p))
@@ -140,12 +143,36 @@ def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[t
         found = [(m.rsplit("/", 1)[-1], m) for m in matches]
     else:
         raise PlanError(f"{path}: no such file or folder")
-    return [(name, fs.unstrip_protocol(p)) for name, p in found if exclude is None or not _is_below(fs, p, exclude)]
+    is_local = isinstance(fs, LocalFileSystem)
+    kept = [(name, p) for name, p in found if exclude is None or not _is_below(fs, p, exclude)]
+    return [(name, p if is_local else fs.unstrip_protocol(p)) for name, p in kept]
+
+
+def _file_system(path: str) -> tuple[Any, str]:
+    """Return the file system of a path or URL, and the path in it."""
+    if "://" not in path:  # a name such as Foo::Bar.txt is no chain of URLs
+        local = LocalFileSystem()
+        return local, str(local._strip_protocol(path))
+    fs, root = fsspec.core.url_to_fs(path)
+    return fs, root
+
+
+def time_of_change(path: str) -> str | None:
+    """Return what the file system says of when an input last changed, if it says anything."""
+    fs, name = _file_system(path)
+    info = fs.info(name)
+    found = info.get("mtime") or info.get("ETag") or info.get("etag") or info.get("LastModified")
+    return None if found is None else str(found)
+
+
+def _open(path: str) -> BinaryIO:
+    """Open a local file by its path, which may hold what means something in a URL, or whatever a URL names."""
+    return open(path, "rb") if "://" not in path else cast(BinaryIO, fsspec.open(path, "rb").open())
 
 
 def _is_below(fs: Any, path: str, folder: str) -> bool:
     """Tell whether a file lies in `folder`, by whatever names and links the two are reached."""
-    other, root = fsspec.core.url_to_fs(folder)
+    other, root = _file_system(folder)
     if fs.protocol != other.protocol:
         return False
     if isinstance(fs, LocalFileSystem):
@@ -158,6 +185,15 @@ def _is_mark_of_dataset(fs: Any, path: str) -> bool:
     return path.endswith(("/plan.json", "/manifest.json")) and DATASET_MARK in fs.cat_file(path)
 
 
+def _is_utf8(name: str) -> bool:
+    """Tell whether a name can be written; bytes that are not UTF-8 stand in it as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _stem(path: str) -> str:
     path = path.lower()
     for suffix in (".gz", ".bz2", ".zst"):
@@ -167,7 +203,7 @@ def _stem(path: str) -> str:
 
 def _quick_digest(path: str) -> tuple[int, str, str | None]:
     """Return (size, digest of size with the first and last MiB, compression found by magic number)."""
-    with fsspec.open(path, "rb").open() as stream:
+    with _open(path) as stream:
         first = stream.read(MEBIBYTE)
         size = stream.seek(0, io.SEEK_END)
         stream.seek(max(0, size - MEBIBYTE))

@@ -109,7 +109,7 @@ def test_nothing_reads_files_that_the_wheel_does_not_hold() -> None:
         assert not any(text.startswith(("schemas/", "pipelines/", "sample_data/")) for text in strings), path
 
 
-def test_every_public_name_is_there_and_is_no_module(root: Path) -> None:
+def test_every_public_name_is_there_and_is_no_module() -> None:
     modules = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
 
     for name in lisdata.__all__:

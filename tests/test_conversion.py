@@ -233,6 +233,31 @@ def test_neither_the_output_nor_an_earlier_dataset_below_the_input_is_read(tmp_p
     assert len(convert("hif", tmp_path, tmp_path / "out" / "first")["inputs"]) == 1
 
 
+def test_an_input_below_the_output_is_said_to_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    with pytest.raises(PlanError, match=rf"no input found at .*a.txt .*, outside of {tmp_path}"):
+        convert("text", tmp_path / "a.txt", tmp_path)
+
+
+def test_a_local_name_that_means_something_in_a_url_is_just_a_name(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("File::Find.txt", "a#b?.txt", "c[1].txt"):
+        (tmp_path / "in" / name).write_text(name)
+
+    convert("text", tmp_path / "in", tmp_path / "d")
+
+    assert sorted(documents(tmp_path / "d")) == [b"File::Find.txt", b"a#b?.txt", b"c[1].txt"]
+
+
+def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / os.fsdecode(b"\xff.txt")).write_text("a")
+
+    with pytest.raises(PlanError, match="expected a file name in UTF-8"):
+        convert("text", tmp_path / "in", tmp_path / "d")
+
+
 # -- settings --------------------------------------------------------------------------------------------------------
 
 

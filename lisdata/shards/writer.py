@@ -39,6 +39,7 @@ class ShardWriter:
         self._keys = KeyTable()
         self._labels: dict[tuple[Any, ...], int] = {}
         self._contents: list[pa.RecordBatch] = []
+        self._symbols: list[npt.NDArray[np.uint32]] = []
         self._handles: list[pa.RecordBatch] = []
         self._counts = dict.fromkeys(("structures", "occurrences", "instances", "incidences", "cells"), 0)
         self._kinds: dict[str, int] = {}
@@ -126,26 +127,27 @@ class ShardWriter:
         ]
         numbered = pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
         rows, is_new = self._keys.find_or_add(contents.column("key"))
-        if is_new.all():
-            self._contents.append(numbered)
-            return rows
-        self._contents.append(numbered.filter(pa.array(is_new)))
-        self._refuse_collisions(numbered.filter(pa.array(~is_new)), rows[~is_new])
+        self._contents.append(numbered if is_new.all() else numbered.filter(pa.array(is_new)))
+        self._symbols.append(_symbol_columns(self._contents[-1]))
+        self._refuse_collisions(numbered, np.flatnonzero(~is_new), rows)
         return rows
 
-    def _refuse_collisions(self, found: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
-        """Compare contents that came again under a known key with what the key stood for, chunk by chunk."""
+    def _refuse_collisions(
+        self, found: pa.RecordBatch, again: npt.NDArray[np.int64], rows: npt.NDArray[np.uint32]
+    ) -> None:
+        """Compare the contents `again` of `found`, whose keys are known, with what their keys stood for."""
         starts = np.cumsum([0, *(len(chunk) for chunk in self._contents[:-1])])
-        owner = np.searchsorted(starts, rows, side="right") - 1
+        owner = np.searchsorted(starts, rows[again], side="right") - 1
+        symbols = _symbol_columns(found)
         for number in np.unique(owner):
-            again = np.flatnonzero(owner == number)
-            known, known_rows = self._contents[number], rows[again].astype(np.int64) - starts[number]
-            position = _first_unequal_row(known, known_rows, found, again)
+            here = again[owner == number]
+            known, known_rows = self._contents[number], rows[here].astype(np.int64) - starts[number]
+            position = _first_unequal_row(known, self._symbols[number], known_rows, found, symbols, here)
             if position >= 0:
                 labels = [row[1] for row in self._labels]
-                places = ((known, known_rows), (found, again))
+                places = ((known, known_rows), (found, here))
                 names = [describe_content(table, int(at[position]), labels) for table, at in places]
-                key = found.column("key")[int(again[position])].as_py().hex()
+                key = found.column("key")[int(here[position])].as_py().hex()
                 raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
 
     def _count(self, rows: pa.RecordBatch) -> None:
@@ -161,16 +163,24 @@ class ShardWriter:
             self._kinds[label] = self._kinds.get(label, 0) + pair["counts"]
 
 
+def _symbol_columns(contents: pa.RecordBatch) -> npt.NDArray[np.uint32]:
+    """Return kind, datatype, language and scope as rows of an array, NO_ROW for null."""
+    columns = [contents.column("kind"), *(contents.column(name).fill_null(NO_ROW) for name in _SYMBOLS)]
+    return np.stack([np.asarray(column).astype(np.uint32, copy=False) for column in columns])
+
+
 def _first_unequal_row(
-    left: pa.RecordBatch, left_rows: npt.NDArray[np.int64], right: pa.RecordBatch, right_rows: npt.NDArray[np.int64]
+    left: pa.RecordBatch,
+    left_symbols: npt.NDArray[np.uint32],
+    left_rows: npt.NDArray[np.int64],
+    right: pa.RecordBatch,
+    right_symbols: npt.NDArray[np.uint32],
+    right_rows: npt.NDArray[np.int64],
 ) -> int:
     """Return the first i for which contents left_rows[i] and right_rows[i] differ in anything but the key, or -1."""
     from lisdata.kernels.compare import first_unequal
 
-    differs = np.zeros(len(left_rows), bool)
-    for name in ("kind", *_SYMBOLS):
-        a, b = (np.asarray(batch.column(name).fill_null(NO_ROW if name in _SYMBOLS else 0)) for batch in (left, right))
-        differs |= a[left_rows] != b[right_rows]
+    differs = (left_symbols[:, left_rows] != right_symbols[:, right_rows]).any(axis=0)
     if differs.any():
         return int(np.argmax(differs))
     return first_unequal(left.column("lexical"), left_rows, right.column("lexical"), right_rows)

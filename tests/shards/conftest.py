@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import lisdata
 import lisdata.conversion
 from lisdata.conversion import convert
 
@@ -24,6 +25,13 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(lisdata.conversion, "MEBIBYTE", 1000)
         convert("text", [str(folder / "in")], folder / "d.lis", on_error="quarantine", unit_mib=1)
     return folder / "d.lis"
+
+
+@pytest.fixture(scope="session")
+def encoded(converted: Path) -> Path:
+    """The token shards of `converted`, with every kind of file that an encoding writes; not to be changed."""
+    lisdata.encode(converted, converted.parent / "d.tok", tokenizer="chars")
+    return converted.parent / "d.tok"
 
 
 @pytest.fixture

@@ -24,9 +24,13 @@ def reseal(dataset: Path, **changes: object) -> None:
     (dataset / "manifest.json").write_bytes(sealed(body | changes))
 
 
-def test_a_cut_file_of_any_kind_is_refused_and_named(converted: Path, copy_of: Copy) -> None:
-    dataset = copy_of(converted)
+@pytest.fixture(params=["converted", "encoded"])
+def dataset(request: pytest.FixtureRequest, copy_of: Copy) -> Path:
+    """A dataset of either form, to be damaged."""
+    return copy_of(request.getfixturevalue(request.param))
 
+
+def test_a_cut_file_of_any_kind_is_refused_and_named(dataset: Path) -> None:
     for name in ["manifest.json", *read_manifest(dataset)["files"]]:
         path = dataset / name
         good = path.read_bytes()
@@ -39,9 +43,7 @@ def test_a_cut_file_of_any_kind_is_refused_and_named(converted: Path, copy_of: C
     assert len(lisdata.open(dataset)) == 240
 
 
-def test_a_missing_file_of_any_kind_is_refused_and_named(converted: Path, copy_of: Copy) -> None:
-    dataset = copy_of(converted)
-
+def test_a_missing_file_of_any_kind_is_refused_and_named(dataset: Path) -> None:
     for name in read_manifest(dataset)["files"]:
         path = dataset / name
         good = path.read_bytes()

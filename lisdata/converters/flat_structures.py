@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.converters.structure_rows import struct_array, structure_rows
-from lisdata.inputs import InputFile
 from lisdata.schema import INCIDENCE_TYPE, StructureKind
 from lisdata.structure_batch import list_array
+
+if TYPE_CHECKING:
+    from lisdata.inputs import InputFile
 
 UInt32 = npt.NDArray[np.uint32]
 UInt64 = npt.NDArray[np.uint64]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.contents import LabelBuilder, Role
-from lisdata.inputs import InputFile
 from lisdata.schema import INCIDENCE_TYPE, SOURCE_TYPE, STRUCTURES, LabelKind, StructureKind
+
+if TYPE_CHECKING:
+    from lisdata.inputs import InputFile
 
 UInt64 = npt.NDArray[np.uint64]
 Int64 = npt.NDArray[np.int64]

@@ -162,7 +162,8 @@ def _positions(row: Int64, instance: Int64) -> Int64:
     changes = (row[1:] != row[:-1]) | (instance[1:] != instance[:-1])
     begins = np.concatenate(([0], np.flatnonzero(changes) + 1))
     lengths = np.diff(begins, append=len(row))
-    starts = running_starts(row[begins] * (int(instance.max()) + 1) + instance[begins], lengths)
+    keys = row[begins] * (int(instance.max()) + 2) + instance[begins] - NONE  # instances begin at NONE
+    starts = running_starts(keys, lengths)
     return np.arange(len(row)) + np.repeat(starts - begins, lengths)
 
 

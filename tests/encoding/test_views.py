@@ -240,6 +240,16 @@ def test_role_instance_and_position_address_one_piece(
             assert len(set(addresses)) == len(addresses)
 
 
+def test_a_text_without_instances_counts_its_own_positions(encode_in_memory: Any, chunk_tokenizer: Any) -> None:
+    with_instance = Structure(record_id="a", kind=StructureKind.TEXT, document=b"xy", instances=(Instance(label="s"),))
+    without = Structure(record_id="b", kind=StructureKind.TEXT, document=b"xy")
+
+    rows, _ = encode_in_memory([with_instance, without, without], chunk_tokenizer(1))
+
+    assert [row["position"] for row in rows] == [[0, 1]] * 3
+    assert [row["instance"] for row in rows] == [[0, 0], [-1, -1], [-1, -1]]
+
+
 def grid(values: list[list[float]], dtype: str) -> Structure:
     tensor = np.array(values, dtype)
     return Structure(record_id="g", kind=StructureKind.GRID, instances=(Instance(label="field"),), tensor=tensor)

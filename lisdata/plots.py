@@ -42,10 +42,9 @@ def plot_perplexity(
     for name, curve in (published or {}).items():
         axes.plot(list(curve), list(curve.values()), ":", color=colours[name], label=f"{name} (paper)")
     lengths = sorted({length for curve in [*curves.values(), *(published or {}).values()] for length in curve})
-    axes.set(xscale="log", yscale="log", xlabel="context length (tokens)", ylabel="perplexity")
+    axes.set(xscale="log", xlabel="context length (tokens)", ylabel="perplexity")
     axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
     axes.minorticks_off()
-    axes.yaxis.set_major_formatter("{x:g}")
     if training_length is not None:
         axes.axvline(training_length, color="grey", linewidth=0.8, linestyle="--", label="training length")
     axes.grid(alpha=0.3)

@@ -35,6 +35,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="Where to work (several times the size of the file); default: new.")
     arguments = parser.parse_args()
+    if arguments.folder is not None:
+        Path(arguments.folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         report = run(Path(name), arguments)
     print(json.dumps(report, indent=2))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lisdata.conversion import convert
     from lisdata.datasets import export, merge, open, verify  # noqa: A004
     from lisdata.encoding import encode
+    from lisdata.errors import LisDataError
     from lisdata.loader import BatchCollator, Loader
     from lisdata.shards import IncidenceDataset
     from lisdata.structure import Incidence, Instance, Occurrence, Structure
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # name -> module; looked up when first used, so that `import lisdata` loads neither torch nor Arrow
 _PUBLIC = {
+    "LisDataError": "lisdata.errors",
     "BatchCollator": "lisdata.loader",
     "Content": "lisdata.contents",
     "Incidence": "lisdata.structure",
@@ -50,6 +52,7 @@ __all__ = [
     "Incidence",
     "IncidenceDataset",
     "Instance",
+    "LisDataError",
     "Loader",
     "Occurrence",
     "Role",

@@ -16,6 +16,7 @@ from lisdata.records import Records
 from lisdata.registry import Source, load_converter, load_source
 from lisdata.rejects import RejectWriter
 from lisdata.runs import Job, JsonDict, OnProgress, run_job
+from lisdata.settings import build_settings
 from lisdata.shards.manifest import INCIDENCE_FORMAT
 from lisdata.shards.writer import ShardWriter
 from lisdata.structure import Structure
@@ -67,7 +68,7 @@ def convert(
     `settings` are the fields of `ConvertConfig`. A run that was stopped goes on where it was; a finished one returns
     at once.
     """
-    config = ConvertConfig(source=source, **settings)
+    config = build_settings(ConvertConfig, {"source": source} | settings, "convert")
     files, plan = plan_conversion(config, paths, to)
     job = Job(
         directory=Path(to),
@@ -81,7 +82,7 @@ def convert(
 
 def sample(source: str, paths: Paths, to: str | Path, *, num_structures: int = 3, **settings: Any) -> Sample:
     """Return what `convert` would do, and its first structures; nothing is written."""
-    config = ConvertConfig(source=source, **settings)
+    config = build_settings(ConvertConfig, {"source": source} | settings, "convert")
     files, plan = plan_conversion(config, paths, to)
     return Sample(plan=plan, structures=tuple(islice(_iter_converted(files, config.options, plan), num_structures)))
 
@@ -108,16 +109,18 @@ def plan_conversion(config: ConvertConfig, paths: Paths, to: str | Path) -> tupl
     source = load_source(config.source)
     converter = load_converter(source.converter)
     own, others = split_options(config.options, source.options_type, converter.options_type, config.source)
+    options = build_settings(source.options_type, own, f"source {config.source}")
+    converter_options = build_settings(converter.options_type, others, f"source {config.source}")
     files = find_inputs(wanted, suffixes=source.suffixes, exclude=str(to))
-    units = list(_units(source, source.options_type(**own), files, config.unit_mib * MEBIBYTE))
+    units = list(_units(source, options, files, config.unit_mib * MEBIBYTE))
     inputs = [{k: v for k, v in asdict(f).items() if k != "path"} for f in files]
     plan = {
         "format": INCIDENCE_FORMAT,
         "lisdata": lisdata.__version__,
         "source": config.source,
-        "options": _plain(_named_files(source.options_type(**own))),
+        "options": _plain(_named_files(options)),
         "converter": source.converter,
-        "converter_options": _plain(asdict(converter.options_type(**others))),
+        "converter_options": _plain(asdict(converter_options)),
         "on_error": config.on_error,
         "unit_mib": config.unit_mib,
         "compression": config.compression,
@@ -136,10 +139,7 @@ def split_options(
     if unknown:
         known = ", ".join(sorted(own | others)) or "none"
         raise ValueError(f"source {source} has no option {', '.join(unknown)}; it has: {known}")
-    return (
-        {k: _frozen(v) for k, v in options.items() if k in own},
-        {k: _frozen(v) for k, v in options.items() if k in others},
-    )
+    return {k: v for k, v in options.items() if k in own}, {k: v for k, v in options.items() if k in others}
 
 
 def _named_files(options: Any) -> dict[str, Any]:

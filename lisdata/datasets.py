@@ -32,12 +32,23 @@ def open(path: str | Path, *, verify: Verify = "open") -> IncidenceDataset | Tok
     return IncidenceDataset(path, verify=verify)
 
 
-def export(path: str | Path, to: str | Path, *, format: str | None = None) -> tuple[ExportReport, ...]:  # noqa: A002
+def export(
+    path: str | Path,
+    to: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    force: bool = False,
+) -> tuple[ExportReport, ...]:
     """Write an incidence dataset back: each input by its source's exporter, or all by the exporter `format`.
 
     `to` becomes a file when there is one input, else a folder. A report a format; its `losses` name what is not there.
+    Raises ExportError rather than write over a file, unless `force`, or into the dataset.
     """
     dataset, target = IncidenceDataset(path), Path(to)
+    if target.resolve().is_relative_to(dataset.path.resolve()):
+        raise ExportError(f"{target}: expected a place outside the dataset {path}")
+    if not force:
+        _refuse_overwriting(dataset, target)
     if format is not None:
         return (load_exporter(format).export(dataset, target, dataset.inputs),)
     groups: dict[str, list[InputInfo]] = {}
@@ -48,3 +59,12 @@ def export(path: str | Path, to: str | Path, *, format: str | None = None) -> tu
     if len(dataset.inputs) > 1:
         target.mkdir(parents=True, exist_ok=True)
     return tuple(load_exporter(name).export(dataset, target, tuple(infos)) for name, infos in groups.items())
+
+
+def _refuse_overwriting(dataset: IncidenceDataset, target: Path) -> None:
+    from lisdata.exporters.targets import target_paths
+
+    found = [path for path in target_paths(target, dataset.inputs) if path.is_file()] if dataset.inputs else [target]
+    for path in found:
+        if path.is_file():
+            raise ExportError(f"{path}: expected no file here yet; choose another place, or --force to write over it")

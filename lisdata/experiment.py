@@ -24,6 +24,7 @@ from lisdata.pipeline import DataFolders, open_tokens, settings_of
 from lisdata.plots import plot_by_kind
 from lisdata.recipe import JsonDict, ModelStep, Recipe
 from lisdata.schema import StructureKind
+from lisdata.settings import build_settings
 from lisdata.token_shards import TokenDataset
 from lisdata.training import (
     Batch,
@@ -37,6 +38,8 @@ from lisdata.training import (
 )
 
 OnTrain = Callable[[str], Callable[[Progress], None]]
+CHECKPOINT_EVERY = 100
+PROTOCOLS = ("perplexity", "loss-by-kind")
 _DATA_KEYS = ("data", "window", "split", "attend")
 
 
@@ -53,7 +56,7 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
     dataset = open_tokens(recipe, root)
     results = []
     for step in recipe.models:
-        config = TrainConfig(**{k: v for k, v in recipe.train.items() if k not in _DATA_KEYS})
+        config = train_config(recipe)
         result = train(
             untrained(recipe, step, dataset),
             batches_of(recipe, step, dataset, config),
@@ -66,6 +69,40 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
         if not result.is_finished:
             break
     return results
+
+
+def train_config(recipe: Recipe) -> TrainConfig:
+    """Return the settings of `[train]`; a checkpoint every 100 steps unless the recipe says otherwise."""
+    settings = {k: v for k, v in recipe.train.items() if k not in _DATA_KEYS}
+    try:
+        return build_settings(TrainConfig, {"checkpoint_every": CHECKPOINT_EVERY} | settings, "train")
+    except ValueError as error:
+        raise RecipeError(f"{recipe.path}: {error}") from error
+
+
+def check_models(recipe: Recipe) -> None:
+    """Raise RecipeError for anything in the recipe's models, training or evaluation that could only fail later."""
+    if not recipe.models:
+        return
+    train_config(recipe)
+    _attend(recipe)
+    if recipe.train.get("data") not in ("windows", "loader"):
+        raise RecipeError(
+            f"{recipe.path}: expected train.data of windows or loader, found {recipe.train.get('data')!r}"
+        )
+    for step in recipe.models:
+        try:
+            known = {f.name for f in fields(find_model(step.model).load_config_class())}
+        except ValueError as error:
+            raise RecipeError(f"{recipe.path}: {error}") from error
+        unknown = sorted(set(step.settings) - known)
+        if unknown:
+            raise RecipeError(
+                f"{recipe.path}: model {step.label} has no {', '.join(unknown)}; it has {', '.join(known)}"
+            )
+    if recipe.evaluate and recipe.evaluate.get("protocol") not in PROTOCOLS:
+        found = recipe.evaluate.get("protocol")
+        raise RecipeError(f"{recipe.path}: expected evaluate.protocol of {' or '.join(PROTOCOLS)}, found {found!r}")
 
 
 def untrained(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> nn.Module:

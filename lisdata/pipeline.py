@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from lisdata.atomic import write_atomically
 from lisdata.conversion import convert
-from lisdata.errors import RecipeError
+from lisdata.errors import PlanError, RecipeError
 from lisdata.recipe import JsonDict, Recipe
 from lisdata.runs import OnProgress
+from lisdata.settings import build_settings
 from lisdata.shards.manifest import MANIFEST, read_manifest, sealed
 from lisdata.shards.merging import merge_datasets
 
@@ -58,6 +59,21 @@ def planned_steps(recipe: Recipe, root: Path) -> list[str]:
     if recipe.evaluate:
         lines.append(f"evaluate by {recipe.evaluate.get('protocol', '?')} -> {root}")
     return lines
+
+
+def check_data(recipe: Recipe, root: Path) -> None:
+    """Raise RecipeError for a source, option, path or setting that could only fail after work was done."""
+    from lisdata.conversion import ConvertConfig, plan_conversion
+    from lisdata.encoding import EncodeConfig
+
+    try:
+        for step in recipe.sources:
+            values = {"source": step.source, "options": step.options, **step.settings}
+            plan_conversion(build_settings(ConvertConfig, values, f"source {step.name}"), list(step.paths), root)
+        if recipe.encode:
+            build_settings(EncodeConfig, recipe.encode, "encode")
+    except (ValueError, PlanError) as error:
+        raise RecipeError(f"{recipe.path}: {error}") from error
 
 
 def make_data(recipe: Recipe, root: Path, *, workers: int, on_step: OnStep) -> JsonDict:

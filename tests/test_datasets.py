@@ -113,3 +113,39 @@ def test_a_damaged_dataset_is_not_exported(root: Path, tmp_path: Path) -> None:
     with pytest.raises(DamagedShardError, match=r"contents/part-00000-000.arrow: expected \d+ bytes, found no file"):
         lisdata.export(tmp_path / "d", tmp_path / "back")
     assert not (tmp_path / "back").exists()
+
+
+def test_an_export_writes_over_nothing_unless_it_is_told_to(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
+    lisdata.convert("text", [str(tmp_path / "a.txt")], tmp_path / "data")
+
+    for target in (tmp_path / "a.txt", tmp_path):
+        with pytest.raises(lisdata.LisDataError, match="expected no file here yet"):
+            lisdata.export(tmp_path / "data", target)
+    lisdata.export(tmp_path / "data", tmp_path, force=True)
+
+    with pytest.raises(lisdata.LisDataError, match="outside the dataset"):
+        lisdata.export(tmp_path / "data", tmp_path / "data" / "a.txt", force=True)
+
+
+def test_a_dataset_is_not_encoded_onto_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
+    lisdata.convert("text", [str(tmp_path / "a.txt")], tmp_path / "data")
+
+    for target in (tmp_path / "data", tmp_path / "data" / "tokens", tmp_path):
+        with pytest.raises(lisdata.LisDataError, match="apart from the dataset"):
+            lisdata.encode(tmp_path / "data", target, fresh=True)
+    assert not lisdata.verify(tmp_path / "data").problems
+
+
+def test_a_merge_that_was_killed_is_done_again(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(name, encoding="utf-8")
+        lisdata.convert("text", [str(tmp_path / f"{name}.txt")], tmp_path / name)
+    (tmp_path / ".both.merging" / "structures").mkdir(parents=True)  # what a killed merge leaves
+    (tmp_path / ".both.merging" / "structures" / "part-00000-000.arrow").write_bytes(b"half")
+
+    lisdata.merge([tmp_path / "a", tmp_path / "b"], tmp_path / "both")
+
+    assert not lisdata.verify(tmp_path / "both").problems
+    assert not (tmp_path / ".both.merging").exists()

@@ -83,3 +83,31 @@ def test_a_dry_run_writes_nothing(root: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "train lisformer" in done.output
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("source.0.source=txet", "no source is called 'txet'"),
+        ("source.0.options.unit=page", "expected one of line, paragraph, document"),
+        ("source.0.path=nowhere.txt", "nowhere.txt"),
+        ("encode.tokeniser=chars", "encode has no tokeniser"),
+        ("encode.view=sideways", "view: expected one of"),
+        ("train.num_stps=3", "train has no num_stps"),
+        ("train.num_steps=abc", "num_steps: expected int"),
+        ("train.attend=all", "row or structure"),
+        ("model.name=lisformr", "lisformr"),
+        ("model.widht=3", "no widht"),
+        ("evaluate.protocol=guess", "perplexity or loss-by-kind"),
+    ],
+)
+def test_what_is_wrong_in_a_recipe_is_said_before_any_work(
+    root: Path, tmp_path: Path, change: str, message: str
+) -> None:
+    recipe = str(root / "pipelines" / "quickstart.toml")
+
+    for extra in ((), ("--dry-run",)):
+        done = lisdata("run", recipe, "--to", str(tmp_path / "out"), "--set", change, *extra)
+        assert done.exit_code == 1, done.output
+        assert message in done.output
+    assert not (tmp_path / "out").exists()

@@ -165,12 +165,13 @@ def merge(datasets: tuple[Path, ...], to: Path) -> None:
 @click.argument("dataset", type=DATASET)
 @click.option("--to", type=click.Path(path_type=Path), required=True, help="File, or folder for several inputs.")
 @click.option("--format", "format_", help="An exporter's name (see lisdata list exporters); default: the source's.")
-def export(dataset: Path, to: Path, format_: str | None) -> None:
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def export(dataset: Path, to: Path, format_: str | None, force: bool) -> None:
     """Write DATASET back in the format it came from; what is not lossless is listed."""
     from lisdata.cli.printing import print_export
     from lisdata.datasets import export as export_dataset
 
-    print_export(export_dataset(dataset, to, format=format_))
+    print_export(export_dataset(dataset, to, format=format_, force=force))
 
 
 @main.command(epilog=example("lisdata inspect both.lis --shared"))

@@ -12,7 +12,8 @@ import click
 from lisdata.cli.options import INTERRUPTED
 from lisdata.cli.printing import print_manifest
 from lisdata.cli.progress import counter, run_progress
-from lisdata.pipeline import make_data, planned_steps
+from lisdata.errors import RecipeError
+from lisdata.pipeline import check_data, make_data, planned_steps
 from lisdata.recipe import Recipe, choose_models, load_recipe
 from lisdata.runs import OnProgress
 
@@ -32,6 +33,12 @@ def run_recipe(
 ) -> None:
     """Run the steps ("data", "train", "evaluate") of a recipe that it has, for all its models or those named."""
     recipe = choose_models(load_recipe(path, changes), models)
+    if "data" in steps:
+        check_data(recipe, to)
+    if recipe.models:
+        from lisdata.experiment import check_models
+
+        check_models(recipe)
     if dry_run:
         click.echo("\n".join(planned_steps(recipe, to)))
         return
@@ -39,6 +46,8 @@ def run_recipe(
         _make_data(recipe, to, workers)
     if "train" in steps and recipe.models:
         _train(recipe, to)
+    if steps == ("evaluate",) and not recipe.evaluate:
+        raise RecipeError(f"{path}: expected a table [evaluate], found none")
     if "evaluate" in steps and recipe.evaluate:
         from lisdata.experiment import evaluate_models
 

@@ -32,7 +32,8 @@ def print_manifest(to: Path, manifest: dict[str, Any]) -> None:
         click.echo("kinds: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()))
     rejected = sum(entry["records"]["rejected"] for entry in manifest.get("inputs", []))
     if rejected:
-        where = f", kept in {to / 'rejects'}" if manifest.get("on_error") == "quarantine" else ", skipped"
+        is_kept = any(name.startswith("rejects/") for name in manifest["files"])
+        where = f", kept in {to / 'rejects'}" if is_kept else ", skipped"
         click.echo(f"rejected: {rejected:,} records{where}")
     for name, value in manifest.get("report", {}).items():
         if value:

@@ -19,6 +19,7 @@ from lisdata.encoding.surfaces import LabelSpeller, LexicalSpeller, Speller
 from lisdata.encoding.tokenizers import Tokenizer, load_tokenizer
 from lisdata.errors import PlanError
 from lisdata.runs import Job, JsonDict, OnProgress, run_job
+from lisdata.settings import build_settings
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.manifest import MANIFEST, file_entry
 from lisdata.token_shards.schema import TokenSchema
@@ -56,6 +57,9 @@ def encode_dataset(
     depend on `workers`. A run that was stopped goes on where it was; a finished one is only planned again.
     """
     dataset, target = IncidenceDataset(source), Path(to)
+    here, there = dataset.path.resolve(), target.resolve()
+    if here.is_relative_to(there) or there.is_relative_to(here):
+        raise PlanError(f"{target}: expected a folder apart from the dataset that is encoded, {source}")
     with ExitStack() as stack:
         join = None
         if config.surface == "label":
@@ -120,8 +124,7 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
 
 
 def _config(settings: JsonDict) -> EncodeConfig:
-    frozen: JsonDict = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
-    return EncodeConfig(**frozen)
+    return build_settings(EncodeConfig, settings, "encode")
 
 
 def _load_sidecar(path: Path, config: EncodeConfig) -> Tokenizer:

@@ -18,7 +18,8 @@ def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
     """Write the parts of `sources`, in order, as one dataset at `to` and return its manifest.
 
     Raises PlanError for structures that two datasets share (they would be there twice), and KeyCollisionError when one
-    key stands for two contents. A merge that was killed leaves a folder without a manifest, to be removed.
+    key stands for two contents. The dataset is made in a folder beside `to` and renamed when whole,
+    so that a merge that was killed is simply done again.
     """
     target = Path(to)
     if any(target.resolve().is_relative_to(Path(source).resolve()) for source in sources):
@@ -38,9 +39,17 @@ def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
         "kinds": {},
         "files": {},
     }
+    making = target.with_name(f".{target.name}.merging")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(parents=True)
     for dataset in datasets:
-        _take_over(dataset, target, merged)
-    return write_manifest(target, merged)
+        _take_over(dataset, making, merged)
+    body = write_manifest(making, merged)
+    if target.exists():
+        target.rmdir()
+    making.rename(target)
+    sync_path(target.parent)
+    return body
 
 
 def _take_over(dataset: IncidenceDataset, target: Path, merged: dict[str, Any]) -> None:

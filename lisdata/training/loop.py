@@ -75,8 +75,8 @@ def train(
     A resumed run has the weights, bit for bit, of one that was never stopped (on one machine and, on a GPU, as far as
     torch's kernels are deterministic). Checkpoints go to directory/checkpoints, results to report.json and loss.png.
     `facts` are further conditions under which alone the run resumes, such as the hash of the `labels`. `evaluate` is
-    called every `evaluate_every` steps and after the last. The first SIGINT ends the run after its step, with a
-    checkpoint; the second acts as usual.
+    called every `evaluate_every` steps and after the last. The first SIGINT or SIGTERM ends the run after its step,
+    with a checkpoint; the second acts as usual.
 
     Raises CheckpointError when the directory holds another run, DivergedError when the loss is not finite.
     """
@@ -248,19 +248,24 @@ def _threads(num_threads: int | None) -> Iterator[None]:
 
 @contextmanager
 def _interruption() -> Iterator[threading.Event]:
-    """Turn the first SIGINT into an event; outside the main thread, where none can be caught, it never comes."""
+    """Turn the first SIGINT or SIGTERM into an event; outside the main thread, where none is caught, it never comes."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def note(_number: int, _frame: FrameType | None) -> None:
         event.set()
-        signal.signal(signal.SIGINT, before)
+        restore()
 
-    signal.signal(signal.SIGINT, note)
+    for number in before:
+        signal.signal(number, note)
     try:
         yield event
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()

@@ -250,6 +250,17 @@ def test_a_text_without_instances_counts_its_own_positions(encode_in_memory: Any
     assert [row["instance"] for row in rows] == [[0, 0], [-1, -1], [-1, -1]]
 
 
+def test_a_character_cut_between_two_documents_is_not_joined(encode_in_memory: Any, chunk_tokenizer: Any) -> None:
+    halves = [
+        Structure(record_id=str(n), kind=StructureKind.TEXT, document=d) for n, d in enumerate([b"\xc3", b"\xa9"])
+    ]
+
+    rows, counts = encode_in_memory(halves, chunk_tokenizer(1))
+
+    assert [row["input_ids"] for row in rows] == [[0xDCC3], [0xDCA9]]
+    assert counts["documents_not_utf8"] == 2
+
+
 def grid(values: list[list[float]], dtype: str) -> Structure:
     tensor = np.array(values, dtype)
     return Structure(record_id="g", kind=StructureKind.GRID, instances=(Instance(label="field"),), tensor=tensor)

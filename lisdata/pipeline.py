@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,18 @@ def check_data(recipe: Recipe, root: Path) -> None:
             build_settings(EncodeConfig, recipe.encode, "encode")
     except (ValueError, PlanError) as error:
         raise RecipeError(f"{recipe.path}: {error}") from error
+
+
+def clear_outputs(root: Path) -> None:
+    """Remove what an earlier run of a recipe left in `root`; refuse a folder that holds no such run."""
+    names = ("incidence", "merged", "merged.json", "tokens", "models")
+    if root.exists() and any(root.iterdir()) and not (root / "incidence").is_dir():
+        raise RecipeError(f"{root}: not the output of a recipe, so --fresh does not empty it")
+    for path in (root / name for name in names):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def make_data(recipe: Recipe, root: Path, *, workers: int, on_step: OnStep) -> JsonDict:

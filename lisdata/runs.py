@@ -177,7 +177,8 @@ def _read_facts(directory: Path) -> JsonDict:
     return read_sealed(directory / RUN) if (directory / RUN).exists() else {}
 
 
-def _difference(found: JsonDict, wanted: JsonDict) -> str:
+def _difference(found: JsonDict, wanted: JsonDict, prefix: str = "") -> str:
+    """Say the first setting, or input, in which two plans differ."""
     for name in sorted({*found, *wanted}):
         old, new = found.get(name), wanted.get(name)
         if name == "inputs" and old and new:
@@ -185,8 +186,10 @@ def _difference(found: JsonDict, wanted: JsonDict) -> str:
             if changed is not None:
                 return f"the run in this folder has the input {_named(changed[0])}, this one {_named(changed[1])}"
             old, new = len(old), len(new)
+        if old != new and isinstance(old, dict) and isinstance(new, dict):
+            return _difference(old, new, f"{prefix}{name}.")
         if old != new:
-            return f"the run in this folder has {name} = {repr(old)[:200]}, this one {repr(new)[:200]}"
+            return f"the run in this folder has {prefix}{name} = {repr(old)[:200]}, this one {repr(new)[:200]}"
     return "the run in this folder has another plan"
 
 

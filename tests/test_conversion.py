@@ -264,8 +264,8 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"on_error": "ignore"}, "expected on_error to be one of stop, skip, quarantine, got 'ignore'"),
-        ({"compression": "lz4"}, "expected compression to be one of zstd, none, got 'lz4'"),
+        ({"on_error": "ignore"}, "convert: on_error: expected one of stop, skip, quarantine, got 'ignore'"),
+        ({"compression": "lz4"}, "convert: compression: expected one of zstd, none, got 'lz4'"),
         ({"unit_mib": 0}, "expected units of at least 1 MiB"),
         ({"options": {"colour": "red"}}, "source text has no option colour; it has: max_document_bytes, unit"),
     ],

@@ -111,3 +111,21 @@ def test_what_is_wrong_in_a_recipe_is_said_before_any_work(
         assert done.exit_code == 1, done.output
         assert message in done.output
     assert not (tmp_path / "out").exists()
+
+
+def test_fresh_starts_over_and_empties_nothing_else(root: Path, tmp_path: Path) -> None:
+    recipe, to = tmp_path / "r.toml", tmp_path / "out"
+    (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
+    recipe.write_text('[source]\nsource = "text"\npath = "a.txt"\n', encoding="utf-8")
+    assert lisdata("run", str(recipe), "--to", str(to)).exit_code == 0
+
+    changed = ("run", str(recipe), "--to", str(to), "--set", "source.options.unit=document")
+    refused = lisdata(*changed)
+    assert refused.exit_code == 1
+    assert "options.unit = 'line', this one 'document'" in refused.output
+    assert lisdata(*changed, "--fresh").exit_code == 0
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "tokens").write_text("mine", encoding="utf-8")
+    assert lisdata("run", str(recipe), "--to", str(tmp_path / "mine"), "--fresh").exit_code == 1
+    assert (tmp_path / "mine" / "tokens").read_text(encoding="utf-8") == "mine"

@@ -241,6 +241,7 @@ _SET = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a key of the recipe, e.g. train.num_steps=50."
 )
 _TO = click.option("--to", type=FOLDER, required=True, help="Folder for datasets, checkpoints, reports and plots.")
+_FRESH = click.option("--fresh", is_flag=True, help="Start over instead of resuming.")
 _WORKERS = click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Worker processes.")
 
 
@@ -249,12 +250,14 @@ _WORKERS = click.option("--workers", type=click.IntRange(1), default=1, show_def
 @_TO
 @_SET
 @_WORKERS
-@click.option("--dry-run", is_flag=True, help="Show the steps; write nothing.")
-def run(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, dry_run: bool) -> None:
+@_FRESH
+@click.option("--dry-run", is_flag=True, help="Check the recipe and show the steps; write nothing.")
+def run(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, fresh: bool, dry_run: bool) -> None:
     """Run RECIPE from sources to shards to tokens, and train and evaluate the models it names."""
     from lisdata.cli.pipelines import run_recipe
 
-    run_recipe(recipe, to, changes, workers=workers, dry_run=dry_run, steps=("data", "train", "evaluate"))
+    steps = ("data", "train", "evaluate")
+    run_recipe(recipe, to, changes, workers=workers, dry_run=dry_run, steps=steps, fresh=fresh)
 
 
 @main.command(epilog=example("lisdata train pipelines/quickstart.toml --to out --set train.num_steps=50"))

@@ -13,7 +13,7 @@ from lisdata.cli.options import INTERRUPTED
 from lisdata.cli.printing import print_manifest
 from lisdata.cli.progress import counter, run_progress
 from lisdata.errors import RecipeError
-from lisdata.pipeline import check_data, make_data, planned_steps
+from lisdata.pipeline import check_data, clear_outputs, make_data, planned_steps
 from lisdata.recipe import Recipe, choose_models, load_recipe
 from lisdata.runs import OnProgress
 
@@ -30,6 +30,7 @@ def run_recipe(
     dry_run: bool,
     steps: tuple[str, ...],
     models: tuple[str, ...] = (),
+    fresh: bool = False,
 ) -> None:
     """Run the steps ("data", "train", "evaluate") of a recipe that it has, for all its models or those named."""
     recipe = choose_models(load_recipe(path, changes), models)
@@ -42,6 +43,8 @@ def run_recipe(
     if dry_run:
         click.echo("\n".join(planned_steps(recipe, to)))
         return
+    if fresh:
+        clear_outputs(to)
     if "data" in steps:
         _make_data(recipe, to, workers)
     if "train" in steps and recipe.models:

@@ -43,8 +43,7 @@ def sequence_rows(
     begin, end = text.byte_places(pieces)
     words = find_words(rows, text, roles)
     aligned = align_pieces(begin, end, text.begin[words.occurrence], text.end[words.occurrence], text.data)
-    row = row_numbers(pieces.offsets)
-    spelling = np.flatnonzero(aligned.word >= 0)  # the pieces that spell a word
+    row, spelling = row_numbers(pieces.offsets), np.flatnonzero(aligned.word >= 0)  # the pieces that spell a word
     word = aligned.word[spelling]
     instance = _instances(words, word, spelling, pieces.offsets)
     instance[np.diff(rows.instance_offsets)[row] == 0] = NONE
@@ -62,9 +61,7 @@ def sequence_rows(
     columns["content"][spelling] = ids[rows.tau[occurrence]]
     first = first_of_each(word, len(words.occurrence))
     is_begun = first >= 0
-    for name, tags in (("terminal", rows.terminal), ("nonterminal", rows.nonterminal)):
-        columns[name] = np.full(len(row), UNTAGGED, np.int8)
-        columns[name][spelling[first[is_begun]]] = tags[words.occurrence[is_begun]]
+    columns |= _tags(rows, words.occurrence[is_begun], spelling[first[is_begun]], len(row))
     _count(rows, words, is_begun, counts)
     counts.documents_not_utf8 += text.num_escaped
     counts.pieces_without_word += len(row) - len(spelling)
@@ -165,6 +162,15 @@ def _positions(row: Int64, instance: Int64) -> Int64:
     keys = row[begins] * (int(instance.max()) + 2) + instance[begins] - NONE  # instances begin at NONE
     starts = running_starts(keys, lengths)
     return np.arange(len(row)) + np.repeat(starts - begins, lengths)
+
+
+def _tags(rows: StructureRows, occurrence: Int64, piece: Int64, num_pieces: int) -> Columns:
+    """Return the hexatag columns: those of each of `occurrence` on its `piece`, the others untagged."""
+    columns: Columns = {}
+    for name, tags in (("terminal", rows.terminal), ("nonterminal", rows.nonterminal)):
+        columns[name] = np.full(num_pieces, UNTAGGED, np.int8)
+        columns[name][piece] = tags[occurrence]
+    return columns
 
 
 def _count(rows: StructureRows, words: Words, is_begun: Bools, counts: EncodeCounts) -> None:

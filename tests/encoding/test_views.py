@@ -187,7 +187,7 @@ def draw_text(draw: st.DrawFn, name: str) -> Structure:
     )
 
 
-@settings(many, max_examples=150)
+@settings(many, max_examples=100)
 @given(texts() | structure_lists(), st.integers(1, 3))
 def test_sequences_are_the_pieces_of_the_text(
     encode_in_memory: Any, chunk_tokenizer: Any, structures: list[Structure], width: int
@@ -229,7 +229,7 @@ def test_each_kind_takes_its_view_and_rows_stay_in_order(
             assert row["input_ids"] == naive_sequence(structure, tokenizer, set())["input_ids"]
 
 
-@many
+@settings(many, max_examples=15)
 @given(structure_lists())
 def test_role_instance_and_position_address_one_piece(
     encode_in_memory: Any, chunk_tokenizer: Any, structures: list[Structure]

@@ -10,6 +10,8 @@ from typing import Any
 from lisdata.errors import RecipeError
 
 JsonDict = dict[str, Any]
+CHARACTERS = "chars"  # the tokenizer that is no file
+_ENCODE_PATHS = ("tokenizer", "vocabulary", "labels", "label_table")
 _TABLES = ("name", "summary", "source", "encode", "model", "train", "evaluate")
 _SOURCE_KEYS = ("name", "source", "path", "options", "on_error", "unit_mib", "compression")
 
@@ -140,6 +142,11 @@ def _anchor_paths(data: JsonDict, folder: Path) -> None:
             options = step.get("options", {})
             if isinstance(options.get("schema"), str):
                 options["schema"] = anchored(options["schema"], folder)
+
+    encode = data.get("encode", {})
+    for name in _ENCODE_PATHS if isinstance(encode, dict) else ():
+        if isinstance(encode.get(name), str) and encode[name] != CHARACTERS:
+            encode[name] = anchored(encode[name], folder)
 
 
 def anchored(path: str, folder: Path) -> str:

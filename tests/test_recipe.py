@@ -24,6 +24,15 @@ def test_paths_of_the_file_are_relative_to_its_folder(tmp_path: Path) -> None:
     assert recipe.sources[0].paths == (str(tmp_path / "corpus.txt"),)
 
 
+def test_files_of_encode_are_relative_to_its_folder_too(tmp_path: Path) -> None:
+    text = MINIMAL + '[encode]\ntokenizer = "t.json"\nlabels = "/roles.json"\nview = "auto"\n'
+
+    recipe = load_recipe(write(tmp_path, text))
+
+    assert recipe.encode == {"tokenizer": str(tmp_path / "t.json"), "labels": "/roles.json", "view": "auto"}
+    assert load_recipe(write(tmp_path, MINIMAL + '[encode]\ntokenizer = "chars"\n')).encode["tokenizer"] == "chars"
+
+
 def test_absolute_paths_and_urls_stay_as_they_are(tmp_path: Path) -> None:
     text = '[source]\nsource = "text"\npath = ["/data/a.txt", "memory://b.txt"]\n'
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisdata.errors import ExportError
+from lisdata.exporters.targets import target_paths
 from lisdata.registry import ExportReport, load_exporter
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.dataset import InputInfo, Verify
@@ -62,8 +63,6 @@ def export(
 
 
 def _refuse_overwriting(dataset: IncidenceDataset, target: Path) -> None:
-    from lisdata.exporters.targets import target_paths
-
     found = [path for path in target_paths(target, dataset.inputs) if path.is_file()] if dataset.inputs else [target]
     for path in found:
         if path.is_file():

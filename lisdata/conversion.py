@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import lisdata
+from lisdata.errors import PlanError
 from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, find_inputs, time_of_change
 from lisdata.records import Records
 from lisdata.registry import Source, load_converter, load_source
@@ -72,6 +73,7 @@ def convert(
         run_unit=partial(convert_unit, files, config.options),
         fold=fold_conversion,
         facts={"inputs": [{"path": f.path, "changed": time_of_change(f.path)} for f in files], "workers": workers},
+        check_commit=partial(_refuse_other_bytes, files),
     )
     return run_job(job, workers=workers, fresh=fresh, on_progress=on_progress)
 
@@ -200,13 +202,16 @@ def convert_unit(
     parts = _PartWriter(directory, unit["name"], plan)
     rejects = RejectWriter(directory, unit["name"], plan["on_error"])
     converted: dict[int, int] = {}
+    report: dict[str, int] = {}
+    slices = list(_slices(files, unit))
     try:
-        for piece in _slices(files, unit):
+        for piece in slices:
             converted.setdefault(piece.file.index, 0)
             with rejects.reading(piece):
                 for records in source.read(piece, options, rejects.reject):
                     parts.append(converter.convert(records, converter_options), _weight(records))
                     rejects.note_converted(records)
+                    _add(report, getattr(records, "counts", {}))
                     converted[piece.file.index] += records.num_records
         entries = parts.close()
     except BaseException:
@@ -219,7 +224,22 @@ def convert_unit(
         str(file): {"converted": done, "rejected": rejected.get(file, 0), "seen": done + rejected.get(file, 0)}
         for file, done in converted.items()
     }
-    return {"unit": unit["name"], "parts": entries, "records": counts, "files": outputs | reject_files}
+    found = {"unit": unit["name"], "parts": entries, "records": counts, "files": outputs | reject_files}
+    read = [slice_ | {"digest": _digest(piece)} for slice_, piece in zip(unit["slices"], slices, strict=True)]
+    return found | {"report": report, "read": read}
+
+
+def _digest(piece: InputSlice) -> str | None:
+    """Return the digest of what was read, by then in the page cache; None for a URL, which would be fetched again."""
+    return piece.digest() if piece.file.is_local else None
+
+
+def _refuse_other_bytes(files: list[InputFile], commit: JsonDict) -> None:
+    """Raise PlanError when an input no longer holds the bytes that a unit read."""
+    for entry in commit["read"]:
+        file = files[entry["file"]]
+        if _digest(InputSlice(file=file, begin=entry["begin"], end=entry["end"])) != entry["digest"]:
+            raise PlanError(f"{file.path}: changed since unit {commit['unit']} read it; use --fresh to start over")
 
 
 def _tools(plan: JsonDict, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
@@ -283,11 +303,12 @@ def fold_conversion(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
         | {"origin": 0, "records": {"seen": 0, "converted": 0, "rejected": 0}}
         for entry in plan["inputs"]
     ]
-    totals: dict[str, dict[str, int]] = {"counts": {}, "kinds": {}}
+    totals: dict[str, dict[str, int]] = {"counts": {}, "kinds": {}, "report": {}}
     parts = []
     for commit in commits:
         for file, records in commit["records"].items():
             _add(inputs[int(file)]["records"], records)
+        _add(totals["report"], commit["report"])
         files = sorted(map(int, commit["records"]))
         for part in commit["parts"]:
             parts.append(part | {"inputs": [files[0], files[-1] + 1]})

@@ -18,6 +18,8 @@ from lisdata.inputs import InputFile
 UInt32 = npt.NDArray[np.uint32]
 UInt64 = npt.NDArray[np.uint64]
 Int64 = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+Int8 = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,45 @@ class TextRecords:
     @property
     def num_records(self) -> int:
         """Units."""
+        return len(self.documents)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceRecords:
+    """N sentences, each with its words and (maybe) a dependency tree over them.
+
+    `documents` holds each sentence's surface as bytes. Words of sentence n are rows word_offsets[n] :
+    word_offsets[n + 1]; `word_content` is a word's form; `word_begin` and `word_end` are bytes of the document (words
+    of one multiword token share its span). `head` is 1-based inside the sentence, 0 = root, -1 = no tree;
+    `deprel_label` has NO_ROW where there is none. `terminal` and `nonterminal` are hexatags of the tree (of the lifted
+    tree where it is not projective), -100 where untagged. Notes are further facts of sentence n, rows
+    note_offsets[n] : note_offsets[n + 1] in order: a role, a position and a content. `counts` says what happened on the
+    way (lifted arcs, dropped sentences), by name, for the manifest.
+    """
+
+    file: InputFile
+    documents: pa.LargeBinaryArray
+    begin: UInt64
+    end: UInt64
+    contents: pa.RecordBatch
+    labels: pa.RecordBatch
+    word_offsets: Int64
+    word_content: UInt32
+    word_begin: UInt64
+    word_end: UInt64
+    head: Int32
+    deprel_label: UInt32
+    terminal: Int8
+    nonterminal: Int8
+    note_offsets: Int64
+    note_role: UInt32
+    note_position: Int64
+    note_content: UInt32
+    counts: dict[str, int]
+
+    @property
+    def num_records(self) -> int:
+        """Sentences."""
         return len(self.documents)
 
 
@@ -183,4 +224,4 @@ class GridRecords:
         return len(self.arrays)
 
 
-Records = TripleRecords | TextRecords | FactRecords | TreeRecords | RowRecords | GridRecords
+Records = TripleRecords | TextRecords | SentenceRecords | FactRecords | TreeRecords | RowRecords | GridRecords

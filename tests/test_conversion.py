@@ -20,6 +20,7 @@ import small_conversion
 from small_conversion import UNIT_BYTES, write_text
 
 import lisdata.conversion
+from lisdata import inputs
 from lisdata.contents import entity
 from lisdata.conversion import ConvertConfig, convert, plan_conversion, sample
 from lisdata.errors import BadRecordError, PlanError
@@ -184,23 +185,54 @@ def test_a_changed_input_is_refused_until_fresh(change: Callable[[bytes], bytes]
     assert b"".join(documents(tmp_path / "d")) == path.read_bytes()
 
 
-@pytest.mark.usefixtures("small_units")
-def test_a_middle_that_changed_between_two_starts_is_refused(tmp_path: Path) -> None:
-    """The digest does not see it, the time of change does."""
-    path = tmp_path / "a.txt"
-    lines = [b"line %07d\n" % i for i in range(400_000)]
-    lines[300_000] = b"\xff" * 12 + b"\n"
-    path.write_bytes(b"".join(lines))
-    with pytest.raises(BadRecordError):
-        convert("text", path, tmp_path / "d", unit_mib=32)
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file whose digest covers only pieces of it, as that of one above 64 MiB does."""
+    monkeypatch.setattr(inputs, "WHOLE_DIGEST_BYTES", 1 << 20)
+    path = tmp_path / "in" / "a.txt"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(b"line %07d\n" % i for i in range(800_000)))
+    return path
 
-    lines[200_000] = b"LINE 0200000\n"
-    lines[300_000] = b"line 0300000\n"
-    path.write_bytes(b"".join(lines))
-    os.utime(path, (1, 1))
 
-    with pytest.raises(PlanError, match=r"a.txt: changed since this run began; use --fresh to start over"):
-        convert("text", path, tmp_path / "d", unit_mib=32)
+def change_unseen(path: Path, to: Path, line: int) -> None:
+    data = path.read_bytes()
+    at = 13 * line
+    to.parent.mkdir(exist_ok=True)
+    to.write_bytes(data[:at] + b"LINE" + data[at + 4 :])
+    os.utime(to, (1, 1))
+    assert inputs._quick_digest(str(path)) == inputs._quick_digest(str(to)), "the digest should not see this place"
+
+
+def unseen_line(path: Path, number: int) -> int:
+    """A line between two pieces that the digest covers."""
+    size = path.stat().st_size
+    return (size * number // 63 + size // 126) // 13
+
+
+@pytest.mark.parametrize("place", ["in/a.txt", "other/a.txt"])
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_middle_that_changed_is_refused(is_finished: bool, place: str, large: Path, tmp_path: Path) -> None:
+    convert("text", large, tmp_path / "d", unit_mib=4)
+    if not is_finished:
+        for name in ("manifest.json", "commits/00001.json"):
+            (tmp_path / "d" / name).unlink()
+
+    line = unseen_line(large, 20 if not is_finished else 40)
+    change_unseen(large, tmp_path / "changed" / "a.txt", line)
+    target = tmp_path / place
+    target.parent.mkdir(exist_ok=True)
+    shutil.copy2(tmp_path / "changed" / "a.txt", target)
+
+    with pytest.raises(PlanError, match=r"a.txt: changed since unit 0000\d read it; use --fresh to start over"):
+        convert("text", target, tmp_path / "d", unit_mib=4)
+
+
+def test_a_touched_input_that_holds_the_same_bytes_is_no_reason_to_start_over(large: Path, tmp_path: Path) -> None:
+    manifest = convert("text", large, tmp_path / "d", unit_mib=4)
+    os.utime(large, (1, 1))
+
+    assert convert("text", large, tmp_path / "d", unit_mib=4) == manifest
 
 
 @pytest.mark.usefixtures("small_units")

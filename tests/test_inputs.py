@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
+import xxhash
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lisdata import inputs
 from lisdata.errors import BadRecordError, PlanError
 from lisdata.inputs import InputFile, InputSlice, find_inputs
 
@@ -240,17 +245,78 @@ def test_copies_of_one_file_have_scopes_of_their_own(tmp_path: Path) -> None:
     assert files[3].digest != digest
 
 
-def test_a_digest_sees_size_begin_and_end(tmp_path: Path) -> None:
-    mebibyte = 1 << 20
-    base = bytearray(3 * mebibyte)
-    bodies = [bytes(base), bytes(base + b"\0"), b"\1" + bytes(base[1:]), bytes(base[:-1]) + b"\1"]
+@given(size=st.integers(1, 200_000), data=st.data())
+def test_a_digest_sees_every_byte_of_a_file_of_up_to_64_mib(size: int, data: st.DataObject) -> None:
+    changed = data.draw(st.integers(0, size - 1))
+    body = bytearray(size)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a.txt", "b.txt", "c.txt"):
+            Path(folder, name).write_bytes(body)
+            body[changed] ^= 1
+        Path(folder, "d.txt").write_bytes(body + b"\0")
+
+        first, second, third, fourth = find_inputs([folder], suffixes=(".txt",))
+
+    assert first.digest == third.digest
+    assert len({first.digest, second.digest, fourth.digest}) == 3
+
+
+def test_a_digest_of_a_larger_file_sees_size_begin_and_end_and_pieces_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "WHOLE_DIGEST_BYTES", 1 << 20)
+    base = bytearray(6 << 20)
+    bodies = [bytes(base), bytes(base + b"\0")]
+    for at in (0, len(base) - 1, *(len(base) * piece // 63 for piece in range(1, 63))):
+        body = bytearray(base)
+        body[at] = 1
+        bodies.append(bytes(body))
     for number, body in enumerate(bodies):
-        (tmp_path / f"{number}.txt").write_bytes(body)
+        (tmp_path / f"{number:02d}.txt").write_bytes(body)
 
     files = find_inputs([str(tmp_path)], suffixes=(".txt",))
 
     assert len({file.digest for file in files}) == len(bodies)
     assert [file.size for file in files] == [len(body) for body in bodies]
+
+
+def test_the_digest_of_a_slice_is_that_of_its_bytes_as_stored(tmp_path: Path) -> None:
+    for name, data in (("a.txt", b"abcdef"), ("b.txt.gz", gzip.compress(b"abcdef"))):
+        (tmp_path / name).write_bytes(data)
+    plain, packed = find_inputs([str(tmp_path)], suffixes=(".txt",))
+
+    assert InputSlice(file=plain, begin=1, end=3).digest() == xxhash.xxh3_128(b"bc").hexdigest()
+    assert InputSlice(file=plain).digest() == xxhash.xxh3_128(b"abcdef").hexdigest()
+    assert InputSlice(file=packed).digest() == xxhash.xxh3_128((tmp_path / "b.txt.gz").read_bytes()).hexdigest()
+
+
+def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+
+    with pytest.raises(PlanError, match=r"a.txt: expected a regular file, not a pipe or device"):
+        find_inputs([str(tmp_path / "a.txt")], suffixes=(".txt",))
+
+
+@pytest.mark.parametrize("name", ["file:x.txt", "local:y.txt", "a::b.txt", "http:z.txt"])
+def test_a_name_with_a_colon_is_no_url(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"here\n")
+    (tmp_path / "x.txt").write_bytes(b"elsewhere\n")
+
+    with contextlib.chdir(tmp_path):
+        (file,) = find_inputs([name], suffixes=(".txt",))
+
+    assert InputSlice(file=file).read() == b"here\n"
+
+
+def test_a_url_of_an_unknown_or_uninstalled_protocol_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    with pytest.raises(PlanError, match=r"nosuch://x/a.txt: .*nosuch"):
+        find_inputs(["nosuch://x/a.txt"], suffixes=(".txt",))
+    monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
+    with pytest.raises(PlanError, match=r"s3://x/a.txt: Install s3fs"):
+        find_inputs(["s3://x/a.txt"], suffixes=(".txt",))
 
 
 def test_an_fsspec_url_is_read() -> None:

@@ -242,18 +242,47 @@ def test_a_changed_input_is_refused_by_name(tmp_path: Path) -> None:
         run_job(make_job(tmp_path, 2, inputs=[other]))
 
 
-def test_an_input_touched_since_the_run_began_is_refused_until_it_is_finished(log: Path, tmp_path: Path) -> None:
+def test_what_was_read_is_checked_whenever_an_input_lies_elsewhere_or_was_touched(log: Path, tmp_path: Path) -> None:
+    checked: list[str] = []
+
+    def check(commit: dict[str, Any]) -> None:
+        checked.append(commit["unit"])
+        if "no longer" in str(tmp_path.joinpath("state").read_text()):
+            raise PlanError("other bytes")
+
     def job(changed: str) -> Any:
         facts = {"inputs": [{"path": "/in/a.txt", "changed": changed}]}
-        return make_job(tmp_path / "d", 2, facts=facts, log=str(log), how="once raise", disturbed=["00001"])
+        made = make_job(tmp_path / "d", 2, facts=facts, log=str(log), how="once raise", disturbed=["00001"])
+        return replace(made, check_commit=check)
 
+    (tmp_path / "state").write_text("as read")
     with pytest.raises(BadRecordError):
         run_job(job("monday"))
-    with pytest.raises(PlanError, match=r"/in/a.txt: changed since this run began; use --fresh"):
+    assert not checked
+    (tmp_path / "state").write_text("no longer as read")
+    with pytest.raises(PlanError, match="other bytes"):
         run_job(job("tuesday"))
+    assert checked == ["00000"]
+    (tmp_path / "state").write_text("as read")
+    run_job(job("tuesday"))
     run_job(job("monday"))
+    assert checked == ["00000", "00000"]
+    (tmp_path / "state").write_text("no longer as read")
+    with pytest.raises(PlanError, match="other bytes"):  # a finished run too
+        run_job(job("wednesday"))
 
-    assert run_job(job("tuesday")) == read_manifest(tmp_path / "d")
+
+def test_a_file_of_a_finished_unit_that_was_damaged_is_made_again(log: Path, tmp_path: Path) -> None:
+    job = make_job(tmp_path / "d", 2, log=str(log), how="once raise", disturbed=["00001"])
+    with pytest.raises(BadRecordError):
+        run_job(job)
+    done = next(path for path in (tmp_path / "d").rglob("*00000*") if path.parent.name != "commits")
+    whole = done.read_bytes()
+    done.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+
+    run_job(job)
+
+    assert done.read_bytes() == whole
 
 
 def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
         "parts": [],
         "counts": {},
         "kinds": {},
+        "report": {},
         "files": {},
     }
     making = target.with_name(f".{target.name}.merging")
@@ -70,8 +71,8 @@ def _take_over(dataset: IncidenceDataset, target: Path, merged: dict[str, Any]) 
             new = f"rejects/{first_origin:03d}-{name.removeprefix('rejects/')}"
             _copy(dataset.path / name, target / new)
             merged["files"][new] = entry
-    for total in ("counts", "kinds"):
-        for name, count in dataset.manifest[total].items():
+    for total in ("counts", "kinds", "report"):
+        for name, count in dataset.manifest.get(total, {}).items():
             merged[total][name] = merged[total].get(name, 0) + count
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer
 
 from lisdata.contents import Role, word
 from lisdata.encoding import load_tokenizer
@@ -14,6 +15,7 @@ from lisdata.schema import UNTAGGED, StructureKind
 from lisdata.structure import Incidence, Instance, Occurrence, Structure
 
 TOKENIZERS = ("roberta-base.tokenizer.json", "gpt-neox-20b-olmo.tokenizer.json.gz", "t5-small.tokenizer.json.gz")
+VOCABULARIES = ("gpt2", "bert-base-cased")  # given as vocabulary files: made a tokenizers JSON first
 Words = list[tuple[str, int, int]]
 
 
@@ -23,9 +25,18 @@ def sentences(shared: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-@pytest.fixture(scope="module", params=TOKENIZERS)
-def tokenizer(request: pytest.FixtureRequest, shared: Path) -> Any:
-    return load_tokenizer(shared / "data" / "tokenizers" / request.param)
+@pytest.fixture(scope="module", params=(*TOKENIZERS, *VOCABULARIES))
+def tokenizer(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = shared / "data" / "tokenizers"
+    if request.param not in VOCABULARIES:
+        return load_tokenizer(folder / request.param)
+    if request.param == "gpt2":
+        made = ByteLevelBPETokenizer.from_file(str(folder / "gpt2.vocab.json"), str(folder / "gpt2.merges.txt"))
+    else:
+        made = BertWordPieceTokenizer.from_file(str(folder / "bert-base-cased.vocab.txt"), lowercase=False)
+    path = tmp_path_factory.mktemp("tokenizers") / f"{request.param}.json"
+    made.save(str(path))
+    return load_tokenizer(path)
 
 
 def sentence(record_id: str, words: Words, text: str) -> Structure:

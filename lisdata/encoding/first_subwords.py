@@ -52,7 +52,8 @@ def align_tags(
         raise ValueError("expected words in the order of the text")
     data = np.frombuffer(text.encode("utf-8", errors="surrogatepass"), np.uint8)
     byte_of = offsets_of(np.fromiter((_width(c) for c in text), np.int64, len(text)))
-    aligned = align_pieces(*byte_of[pieces].T, *byte_of[words].T, data)
+    places, spelled = byte_of[pieces], byte_of[words]
+    aligned = align_pieces(places[:, 0], places[:, 1], spelled[:, 0], spelled[:, 1], data)
     spelling = np.flatnonzero(aligned.word >= 0)
     first = first_of_each(aligned.word[spelling], len(words))
     is_begun = first >= 0

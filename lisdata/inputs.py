@@ -121,9 +121,9 @@ class InputSlice:
 def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | None = None) -> list[InputFile]:
     """Return the files at `paths` (files, folders, fsspec URLs and globs), in a stable order.
 
-    A folder gives its files whose names end in one of `suffixes`, a compression suffix taken off. `exclude` is
-    the output folder: a run never reads what it writes, nor datasets that lie below a folder. The second of two files
-    called x.txt is named 2/x.txt.
+    A folder gives its files whose names end in one of `suffixes`, a compression suffix taken off, but no hidden ones
+    (below .git, .cache) unless named themselves. `exclude` is the output folder: a run never reads what it writes, nor
+    datasets that lie below a folder. The second of two files called x.txt is named 2/x.txt.
     """
     found: list[tuple[str, str]] = []
     for path in paths:
@@ -155,7 +155,8 @@ def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[t
         everything = fs.find(root)
         datasets = tuple(p[: p.rindex("/") + 1] for p in everything if _is_mark_of_dataset(fs, p))
         below = sorted(p for p in everything if _stem(p).endswith(suffixes) and not p.startswith(datasets))
-        found = [(p[len(root) :].lstrip("/"), p) for p in below]
+        named = [(p[len(root) :].lstrip("/"), p) for p in below]
+        found = [(name, p) for name, p in named if not any(part.startswith(".") for part in name.split("/"))]
     elif fs.exists(root):
         found = [(root.rsplit("/", 1)[-1], root)]
     elif any(c in path for c in "*?["):

@@ -290,6 +290,16 @@ def test_the_digest_of_a_slice_is_that_of_its_bytes_as_stored(tmp_path: Path) ->
     assert InputSlice(file=packed).digest() == xxhash.xxh3_128((tmp_path / "b.txt.gz").read_bytes()).hexdigest()
 
 
+def test_hidden_files_are_read_only_when_named(tmp_path: Path) -> None:
+    for name in ("a.txt", ".b.txt", ".git/c.txt", "sub/.cache/d.txt", "sub/e.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(name.encode())
+
+    assert [file.name for file in find_inputs([str(tmp_path)], suffixes=(".txt",))] == ["a.txt", "sub/e.txt"]
+    assert [file.name for file in find_inputs([str(tmp_path / ".git")], suffixes=(".txt",))] == ["c.txt"]
+    assert [file.name for file in find_inputs([str(tmp_path / ".b.txt")], suffixes=(".txt",))] == [".b.txt"]
+
+
 def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.txt")
 

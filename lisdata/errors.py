@@ -63,6 +63,14 @@ class LabelError(LisDataError):
     """A role is not in the frozen vocabulary, or two vocabularies do not agree."""
 
 
+class TreeError(LisDataError):
+    """The heads of a sentence are no projective tree with one root."""
+
+
+class TagError(LisDataError):
+    """The hexatags of a sentence stand for no tree."""
+
+
 class PlanError(LisDataError):
     """The inputs of a run are missing or changed, or its folder belongs to another run."""
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import lisdata
 from lisdata.contents import Content, Role, entity, word
+from lisdata.hexatag import TERMINAL_GLYPHS
 from lisdata.schema import StructureKind
 from lisdata.shards import key_groups, merge_datasets, write_structures
 from lisdata.statistics import plot_statistics, summarise
@@ -54,7 +55,9 @@ def counted(structures: list[Structure]) -> dict[str, Any]:
         "roles": len(roles),
         "top_roles": dict(sorted(roles.items(), key=lambda item: (-item[1], item[0]))[:20]),
         "deprels": Counter(o.deprel for s in structures for o in s.occurrences if o.deprel is not None),
-        "terminal_tags": Counter(str(o.terminal) for s in structures for o in s.occurrences if o.terminal is not None),
+        "terminal_tags": Counter(
+            TERMINAL_GLYPHS[o.terminal] for s in structures for o in s.occurrences if o.terminal is not None
+        ),
     }
 
 

@@ -19,8 +19,11 @@ import pyarrow as pa
 import pytest
 
 from lisdata.contents import Content
-from lisdata.encoding import Tokenizer, encode, load_tokenizer
+from lisdata.drawing import iter_sentences
+from lisdata.encoding import Tokenizer, load_tokenizer
+from lisdata.encoding import encode as encode_shards
 from lisdata.exporters.structures import STRUCTURES
+from lisdata.hexatag import encode
 from lisdata.schema import SCHEMA_VERSION, TOKEN_COLUMNS, UNTAGGED, StructureKind
 from lisdata.shards import IncidenceDataset, verify_dataset, write_structures
 from lisdata.structure import Instance, Structure
@@ -92,6 +95,15 @@ def json_text(value: Any) -> str:
     """Return JSON as people read it; only lone surrogates, which no file can hold, make it escape."""
     text = json.dumps(value, ensure_ascii=False)
     return json.dumps(value) if any("\ud800" <= c <= "\udfff" for c in text) else text
+
+
+@each_example
+def test_hexatags_of_an_example_are_those_of_its_heads(path: Path) -> None:
+    for structure in read_examples(path)[0]:
+        for sentence in iter_sentences(structure):
+            if sentence.has_any_tag:
+                terminal, nonterminal = encode([head for head in sentence.heads if head is not None])
+                assert (tuple(terminal), tuple(nonterminal)) == (sentence.terminal, sentence.nonterminal)
 
 
 @each_example
@@ -190,7 +202,7 @@ def test_the_token_shards_of_an_example_hold_the_golden_rows(path: Path, tmp_pat
     found = {}
 
     for view in ("auto", "endpoints"):
-        encode(tmp_path / "dataset", tmp_path / view, view=view, columns=TOKEN_COLUMNS)
+        encode_shards(tmp_path / "dataset", tmp_path / view, view=view, columns=TOKEN_COLUMNS)
         tokenizer = load_tokenizer(tmp_path / view / "characters.json")
         found[view] = readable_pieces(TokenDataset(tmp_path / view, verify="full"), tokenizer)
         assert verify_dataset(tmp_path / view).problems == ()
@@ -281,7 +293,9 @@ def test_a_million_cells_come_back(tmp_path: Path) -> None:
     assert found.tensor is not None
     assert found.tensor.tobytes() == values.tobytes()
     assert dataset.manifest["counts"]["cells"] == 1_000_000
-    encode(tmp_path / "dataset", tmp_path / "tokens", grid_max_cells=100, grid_overflow="truncate", separator=" ")
+    encode_shards(
+        tmp_path / "dataset", tmp_path / "tokens", grid_max_cells=100, grid_overflow="truncate", separator=" "
+    )
     text = load_tokenizer(tmp_path / "tokens" / "characters.json").decode(
         TokenDataset(tmp_path / "tokens")[0]["input_ids"].tolist()
     )

@@ -49,7 +49,7 @@ def plot_statistics(summary: Mapping[str, Any], path: str | Path) -> None:
 
 
 def _is_distribution(name: str, counts: Any) -> bool:
-    return isinstance(counts, dict) and bool(counts) and name not in ("structure_sizes", "row_lengths")
+    return isinstance(counts, dict) and bool(counts) and name not in ("report", "structure_sizes", "row_lengths")
 
 
 def _title(summary: Mapping[str, Any]) -> str:

@@ -10,16 +10,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lisdata.schema import UNTAGGED, ContentKind
+from lisdata.schema import ContentKind
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.key_groups import iter_key_groups
+from lisdata.statistics.hexatags import HexatagTally
 from lisdata.statistics.tallies import NUM_TOP, SizeTally, add_codes, ranked
 from lisdata.vocabulary import cell_role
 
 UInt8 = npt.NDArray[np.uint8]
 
 _TOTALS = ("structures", "occurrences", "instances", "incidences", "cells")
-_COLUMNS = ("kind", "tau", "instance_label", "sigma", "shape", "terminal", "nonterminal", "deprel")
+_COLUMNS = ("kind", "tau", "instance_label", "sigma", "shape", "terminal", "nonterminal", "head", "deprel")
+_TAGGED = ("terminal", "nonterminal", "head")
 _CONTENT_KINDS = {int(kind): kind.name.lower() for kind in ContentKind}
 
 
@@ -38,6 +40,7 @@ def summarise_structures(dataset: IncidenceDataset) -> dict[str, Any]:
         "records_rejected": sum(r["rejected"] for r in records),
         **{name: manifest["counts"].get(name, 0) for name in _TOTALS},
         "structures_by_kind": ranked(Counter(manifest["kinds"])),
+        **({"report": dict(manifest["report"])} if manifest.get("report") else {}),
         **_summarise_contents(dataset, used_by),
         **rows.to_dict(),
     }
@@ -49,12 +52,13 @@ class _RowTallies:
     def __init__(self) -> None:
         self._roles: Counter[str] = Counter()
         self._sizes = SizeTally()
-        self._tags: dict[str, Counter[str]] = {name: Counter() for name in ("terminal", "nonterminal", "deprel")}
+        self._hexatags = HexatagTally()
+        self._deprels: Counter[str] = Counter()
 
     def add(self, part: Part) -> UInt8:
         """Count a part; return for each of its contents the set of StructureKinds that show it, a bit each."""
         labels = part.labels.column("label").to_pylist()
-        used_by = np.zeros(part.counts["contents"], np.uint8)
+        used_by = np.zeros(part.read("contents", ("kind",)).num_rows, np.uint8)
         for batch in part.iter_batches("structures", _COLUMNS):
             self._add_batch(batch, labels)
             kinds = np.asarray(batch.column("kind"))
@@ -72,21 +76,24 @@ class _RowTallies:
             sizes[row] = int(np.prod(shapes[row].as_py(), dtype=np.int64))
             self._roles[cell_role(labels[batch.column("instance_label")[row][0].as_py()])] += int(sizes[row])
         self._sizes.add(sizes)
-        for name in ("terminal", "nonterminal"):
-            values, counts = np.unique(np.asarray(batch.column(name).flatten()), return_counts=True)
-            found = {str(v): n for v, n in zip(values.tolist(), counts.tolist(), strict=True) if v != UNTAGGED}
-            self._tags[name].update(found)
-        add_codes(self._tags["deprel"], np.asarray(batch.column("deprel").flatten().drop_null()), labels)
+        self._add_tags(batch)
+        add_codes(self._deprels, np.asarray(batch.column("deprel").flatten().drop_null()), labels)
+
+    def _add_tags(self, batch: pa.RecordBatch) -> None:
+        is_tagged, has_heads = batch.column("terminal").is_valid(), batch.column("head").is_valid()
+        for rows, is_compared in ((pc.and_(is_tagged, has_heads), True), (pc.and_not(is_tagged, has_heads), False)):
+            terminal, nonterminal, heads = (batch.column(name).filter(rows).flatten() for name in _TAGGED)
+            given = np.asarray(pc.fill_null(heads, -1)) if is_compared else None
+            self._hexatags.add(np.asarray(terminal), np.asarray(nonterminal), given)
 
     def to_dict(self) -> dict[str, Any]:
-        tags = {f"{name}_tags": self._tags[name] for name in ("terminal", "nonterminal")}
-        tags["deprels"] = self._tags["deprel"]
         return {
             "roles": len(+self._roles),  # a grid without cells has none
             "top_roles": ranked(+self._roles, NUM_TOP),
             "structure_sizes": self._sizes.quantiles(),
             "structure_size_histogram": self._sizes.histogram(),
-            **{name: ranked(tally) for name, tally in tags.items() if tally},
+            **self._hexatags.to_dict(),
+            **({"deprels": ranked(self._deprels)} if self._deprels else {}),
         }
 
 

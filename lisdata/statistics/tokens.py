@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lisdata.schema import UNTAGGED, StructureKind
+from lisdata.errors import DamagedShardError
+from lisdata.schema import StructureKind
+from lisdata.statistics.hexatags import HexatagTally
 from lisdata.statistics.tallies import NUM_TOP, SizeTally, add_codes, ranked
 from lisdata.token_shards import TokenDataset
 from lisdata.token_shards.segments import TOKEN_KIND
 
-_TAGS = {"terminal": "terminal_tags", "nonterminal": "nonterminal_tags"}
 _KINDS = {int(kind): kind.label for kind in StructureKind}
 
 
@@ -32,6 +33,7 @@ def summarise_tokens(dataset: TokenDataset) -> dict[str, Any]:
         "parts": len(manifest["parts"]),
         "rows": len(dataset),
         "tokens": dataset.num_tokens,
+        **({"report": {k: v for k, v in manifest["report"].items() if v}} if manifest.get("report") else {}),
         **tallies.to_dict(),
     }
 
@@ -44,15 +46,16 @@ class _TokenTallies:
         self._is_used = np.zeros(self._schema.column("input_ids").maximum + 1, bool)
         self._lengths = SizeTally()
         self._num_scored = 0
+        self._hexatags = HexatagTally()
         self._by: dict[str, Counter[str]] = {
-            name: Counter() for name in ("rows_by_kind", "tokens_by_kind", "tokens_by_role", *_TAGS.values())
+            name: Counter() for name in ("rows_by_kind", "tokens_by_kind", "tokens_by_role")
         }
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count a record batch of a shard."""
         lengths = np.diff(np.asarray(batch.column("input_ids").offsets))
         self._lengths.add(lengths)
-        self._is_used[_values(batch, "input_ids")] = True
+        self._is_used[_below(len(self._is_used), _values(batch, "input_ids"), "input_ids")] = True
         kinds = self._kinds(batch)
         add_codes(self._by["rows_by_kind"], kinds, _KINDS)
         token_kinds = _values(batch, TOKEN_KIND) if self._has(TOKEN_KIND) else np.repeat(kinds, lengths)
@@ -62,12 +65,9 @@ class _TokenTallies:
         if self._has("role"):
             roles = _values(batch, "role")
             known = self._roles or [str(number) for number in range(int(roles.max(initial=0)) + 1)]
-            add_codes(self._by["tokens_by_role"], roles, list(known))
-        for column, name in _TAGS.items():
-            if self._has(column):
-                values, counts = np.unique(_values(batch, column), return_counts=True)
-                tags = {str(v): n for v, n in zip(values.tolist(), counts.tolist(), strict=True) if v != UNTAGGED}
-                self._by[name].update(tags)
+            add_codes(self._by["tokens_by_role"], _below(len(known), roles, "role"), list(known))
+        if self._has("terminal") and self._has("nonterminal"):
+            self._hexatags.add(_values(batch, "terminal"), _values(batch, "nonterminal"))
 
     def _has(self, column: str) -> bool:
         return column in self._schema.names
@@ -86,8 +86,16 @@ class _TokenTallies:
             "row_lengths": self._lengths.quantiles(),
             "row_length_histogram": self._lengths.histogram(),
             **found,
+            **self._hexatags.to_dict(),
         }
 
 
 def _values(batch: pa.RecordBatch, column: str) -> npt.NDArray[Any]:
     return np.asarray(batch.column(column).flatten())
+
+
+def _below(limit: int, values: npt.NDArray[Any], column: str) -> npt.NDArray[Any]:
+    """Return `values`, numbers from 0 below `limit`; raise DamagedShardError for others."""
+    if len(values) and not 0 <= values.min() <= values.max() < limit:
+        raise DamagedShardError(f"column {column}: expected 0 to {limit - 1}, found {values.min()} to {values.max()}")
+    return values

@@ -81,7 +81,7 @@ class SentenceRecords:
 
     `documents` holds each sentence's surface as bytes. Words of sentence n are rows word_offsets[n] :
     word_offsets[n + 1]; `word_content` is a word's form; `word_begin` and `word_end` are bytes of the document (words
-    of one multiword token share its span). `head` is 1-based inside the sentence, 0 = root, -1 = no tree;
+    of one multiword token may share its span). `head` is 1-based inside the sentence, 0 = root, -1 = no tree;
     `deprel_label` has NO_ROW where there is none. `terminal` and `nonterminal` are hexatags of the tree (of the lifted
     tree where it is not projective), -100 where untagged. Notes are further facts of sentence n, rows
     note_offsets[n] : note_offsets[n + 1] in order: a role, a position and a content. `counts` says what happened on the

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,9 +34,37 @@ def kernel(signature: Any, *, makes_arrays: bool = False) -> Callable[[F], F]:
     function counts its arrays up and down, atomically, which made the scanner of N-Triples four times slower. The
     option is not among numba's documented ones.
     """
-    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": makes_arrays}
-    decorate: Callable[[F], F] = numba.njit(signature, **options)
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": makes_arrays}
+
+    def decorate(function: F) -> F:
+        compiled: Any = numba.njit(**options)(function)
+        compiled._cache = _KernelCache(function)
+        compiled.compile(signature)
+        compiled.disable_compile()
+        return cast(F, compiled)
+
     return decorate
+
+
+class _KernelCache(FunctionCache):
+    """Machine code on disk that counts as stale when any kernel changed.
+
+    Numba looks at a function's own file alone, so a constant or inner function taken from another file would stay as
+    it was when that file changes, on an upgrade too: wrong results without a word.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file._source_stamp = _stamp_of_sources()
+
+
+@cache
+def _stamp_of_sources() -> bytes:
+    folder = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in (*sorted(folder.glob("*.py")), folder.parent / "schema.py"):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.digest()
 
 
 def inner(function: F) -> F:

@@ -1,0 +1,228 @@
+"""Lines of CoNLL-U from the flat arrays of sentences, many at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lisdata.exporters.sentence_columns import ABSENT, Sentences
+from lisdata.hexatag import NONTERMINAL_GLYPHS, TERMINAL_GLYPHS
+from lisdata.kernels.arrays import binary_buffers
+from lisdata.kernels.conllu_notes import NUM_COLUMN_NOTES, Note
+
+Int64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+LAYOUTS = "layouts of sentences"
+WHITE_SPACE = "text around words that is not one space"
+BREAKS = "tabs and line ends in words"
+OTHER_NOTES = "notes that CoNLL-U has no place for"
+
+_COLUMN_NOTES = tuple(Note)[:NUM_COLUMN_NOTES]
+_BINARY = pa.large_binary()
+_UNDERSCORE, _TAB, _NEWLINE, _BAR, _NOTHING = (pa.scalar(text, _BINARY) for text in (b"_", b"\t", b"\n", b"|", b""))
+_NO_SPACE = pa.scalar(b"SpaceAfter=No", _BINARY)
+_BREAKS = "[\t\n\r]+"  # no column can hold them
+_SPACE = ord(" ")
+_BEFORE, _WORD, _AFTER = range(3)  # order of lines of one position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lines:
+    """Lines with their newlines: each stands before word `position` of its sentence, which is `row`."""
+
+    row: Int64
+    position: Int64
+    text: pa.Array
+
+    def take(self, chosen: Bools) -> _Lines:
+        return _Lines(row=self.row[chosen], position=self.position[chosen], text=self.text.filter(pa.array(chosen)))
+
+
+def lines_from_notes(sentences: Sentences, losses: Counter[str], *, with_tags: bool) -> memoryview:
+    """Return the lines of sentences that source conllu read with all columns, byte for byte unless `with_tags`.
+
+    With tags a sentence gets the usual layout; it is a loss where that was another one.
+    """
+    number, kind = sentences.word_number, sentences.note_kind
+    first = np.cumsum(sentences.num_words) - sentences.num_words
+    word = first[sentences.note_row] + sentences.note_position
+    losses[OTHER_NOTES] += sentences.num_other_notes
+    columns = {}
+    for note in _COLUMN_NOTES:
+        content, own = np.full(len(number), ABSENT, np.int64), kind == note
+        content[word[own]] = sentences.note_content[own]
+        columns[note] = _taken(sentences.lexical, content)
+    words = _word_lines(sentences, _forms(sentences), columns, with_tags)
+    is_beside = (kind == Note.COMMENT) | (kind == Note.LINE)
+    beside, whole = (_noted_lines(sentences, c) for c in (is_beside, kind == Note.CONLLU))
+    beside = _Lines(row=beside.row, position=beside.position, text=_ended(beside.text))
+    is_whole = np.zeros(len(sentences.num_words), np.bool_)
+    if with_tags:
+        losses[LAYOUTS] += len(whole.row)
+        return _joined(sentences, beside, words)
+    is_whole[whole.row] = True
+    return _joined(sentences, beside.take(~is_whole[beside.row]), words, whole=whole, is_whole=is_whole)
+
+
+def lines_from_words(sentences: Sentences, losses: Counter[str], *, with_tags: bool) -> memoryview:
+    """Return the lines of sentences of which only the words and their trees are known.
+
+    Words of one span are a multiword token; what else stands around words than one space, or nothing, is a loss.
+    """
+    losses[OTHER_NOTES] += sentences.num_other_notes + len(sentences.note_row)
+    spans = _find_spans(sentences, losses)
+    absent = pa.nulls(len(sentences.form), _BINARY).fill_null(_UNDERSCORE)
+    misc = pc.if_else(pa.array(spans.has_no_space & ~spans.is_shared), _NO_SPACE, _UNDERSCORE)
+    forms = _forms(sentences)
+    losses[BREAKS] += int(np.count_nonzero(np.asarray(pc.match_substring_regex(forms, _BREAKS))))
+    forms = pc.replace_substring_regex(forms, _BREAKS, " ")
+    words = _word_lines(sentences, forms, dict.fromkeys(_COLUMN_NOTES, absent) | {Note.MISC: misc}, with_tags)
+    before = _multiword_lines(sentences, spans)
+    comments = _comments(sentences)
+    beside = _Lines(
+        row=np.concatenate([comments.row, before.row]),
+        position=np.concatenate([comments.position, before.position]),
+        text=pa.concat_arrays([comments.text, before.text]),
+    )
+    return _joined(sentences, beside, words)
+
+
+def _joined(
+    sentences: Sentences,
+    beside: _Lines,
+    words: _Lines,
+    whole: _Lines | None = None,
+    is_whole: Bools | None = None,
+) -> memoryview:
+    """Return all lines in order, with an empty one after each sentence; a sentence that is `whole` is just that."""
+    rows = np.arange(len(sentences.num_words))
+    blank = _Lines(row=rows, position=sentences.num_words, text=pa.nulls(len(rows), _BINARY).fill_null(_NEWLINE))
+    groups = [(beside, _BEFORE), (words, _WORD), (blank, _AFTER)]
+    if whole is not None and is_whole is not None and is_whole.any():
+        groups = [(lines.take(~is_whole[lines.row]), rank) for lines, rank in groups] + [(whole, _WORD)]
+    row, position = (np.concatenate([getattr(g, name) for g, _ in groups]) for name in ("row", "position"))
+    rank = np.repeat([rank for _, rank in groups], [len(g.row) for g, _ in groups])
+    order = np.lexsort((rank, position, row))
+    offsets, data = binary_buffers(pa.concat_arrays([g.text for g, _ in groups]).take(pa.array(order)))
+    return data[offsets[0] : offsets[-1]].data
+
+
+def _word_lines(sentences: Sentences, forms: pa.Array, columns: dict[Note, pa.Array], with_tags: bool) -> _Lines:
+    number = sentences.word_number
+    if with_tags:
+        columns = columns | {Note.MISC: _with_tags(columns[Note.MISC], sentences)}
+    text = pc.binary_join_element_wise(
+        _decimals(number + 1),
+        forms,
+        *(columns[note] for note in (Note.LEMMA, Note.UPOS, Note.XPOS, Note.FEATS)),
+        _decimals(sentences.head),
+        _taken(sentences.labels.cast(_BINARY), sentences.deprel),
+        columns[Note.DEPS],
+        columns[Note.MISC],
+        _TAB,
+    )
+    return _Lines(row=sentences.word_row, position=number, text=_ended(text))
+
+
+def _with_tags(misc: pa.Array, sentences: Sentences) -> pa.Array:
+    """Return MISC with the tags of tagged words behind what is there."""
+    spelled = pa.array(
+        [f"HexTerminal={t}|HexNonterminal={n}".encode() for t in TERMINAL_GLYPHS for n in NONTERMINAL_GLYPHS], _BINARY
+    )
+    is_tagged = (sentences.terminal >= 0) & (sentences.nonterminal >= 0)
+    code = np.where(is_tagged, sentences.terminal * len(NONTERMINAL_GLYPHS) + sentences.nonterminal, 0)
+    tags = spelled.take(pa.array(code))
+    behind = pc.if_else(pc.equal(misc, _UNDERSCORE), tags, pc.binary_join_element_wise(misc, tags, _BAR))
+    return pc.if_else(pa.array(is_tagged), behind, misc)
+
+
+def _noted_lines(sentences: Sentences, chosen: Bools) -> _Lines:
+    text = sentences.lexical.take(pa.array(sentences.note_content[chosen]))
+    return _Lines(row=sentences.note_row[chosen], position=sentences.note_position[chosen], text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spans:
+    """How words lie in the document: `is_shared` by the neighbours, from `first` to `last`; (W,) but for those."""
+
+    has_no_space: Bools
+    is_shared: Bools
+    first: Int64
+    last: Int64
+
+
+def _find_spans(sentences: Sentences, losses: Counter[str]) -> _Spans:
+    begin, end, row = sentences.begin, sentences.end, sentences.word_row
+    is_last = np.append(row[1:] != row[:-1], np.ones(min(1, len(row)), np.bool_))
+    following = np.append(begin[1:], 0)
+    goes_on = ~is_last & (begin == following) & (end == np.append(end[1:], 0)) & (begin < end)
+    was_on = np.concatenate(([False], goes_on))[:-1]
+    offsets, data = binary_buffers(sentences.documents)
+    size = np.diff(offsets)[row]
+    gap = np.where(is_last, size - end, following - end)
+    place = np.minimum(offsets[row] + np.maximum(end, 0), max(len(data) - 1, 0))
+    is_odd = (gap != 0) & ((gap != 1) | is_last)
+    if len(data):
+        is_odd |= (gap == 1) & (data[place] != _SPACE)
+    is_first = np.concatenate(([True], is_last))[:-1]
+    losses[WHITE_SPACE] += int(np.count_nonzero(is_odd & ~goes_on & (end >= 0)) + np.count_nonzero(begin[is_first] > 0))
+    return _Spans(
+        has_no_space=~is_last & ~goes_on & (gap == 0) & (end >= 0),
+        is_shared=goes_on | was_on,
+        first=np.flatnonzero(goes_on & ~was_on),
+        last=np.flatnonzero(~goes_on & was_on),
+    )
+
+
+def _multiword_lines(sentences: Sentences, spans: _Spans) -> _Lines:
+    first, last, number = spans.first, spans.last, sentences.word_number
+    texts = [
+        document[begin:end]
+        for document, begin, end in zip(
+            sentences.documents.take(pa.array(sentences.word_row[first])).to_pylist(),
+            sentences.begin[first].tolist(),
+            sentences.end[first].tolist(),
+            strict=True,
+        )
+    ]
+    ids = [b"%d-%d" % pair for pair in zip((number[first] + 1).tolist(), (number[last] + 1).tolist(), strict=True)]
+    misc = pc.if_else(pa.array(spans.has_no_space[last]), _NO_SPACE, _UNDERSCORE)
+    line = pc.binary_join_element_wise(pa.array(ids, _BINARY), pa.array(texts, _BINARY), *[_UNDERSCORE] * 7, misc, _TAB)
+    return _Lines(row=sentences.word_row[first], position=number[first], text=_ended(line))
+
+
+def _comments(sentences: Sentences) -> _Lines:
+    """Return the comments that a sentence must have: its name and its text."""
+    text = pc.replace_substring_regex(sentences.documents, "[\t\n\r ]*[\t\n\r]+[\t\n\r ]*", " ")
+    text = pc.replace_substring_regex(text, "^ +| +$", "")
+    lines = pc.binary_join_element_wise(
+        pa.scalar(b"# sent_id = ", _BINARY), sentences.record_ids.cast(_BINARY), _NEWLINE,
+        pa.scalar(b"# text = ", _BINARY), text, _NEWLINE, _NOTHING,
+    )  # fmt: skip
+    rows = np.arange(len(text))
+    return _Lines(row=rows, position=np.zeros(len(rows), np.int64), text=lines)
+
+
+def _forms(sentences: Sentences) -> pa.Array:
+    return sentences.lexical.take(pa.array(sentences.form))
+
+
+def _taken(texts: pa.Array, numbers: Int64) -> pa.Array:
+    """Return texts by number, _ where that is ABSENT."""
+    return texts.take(pa.array(numbers, mask=numbers == ABSENT)).fill_null(_UNDERSCORE)
+
+
+def _decimals(numbers: Int64) -> pa.Array:
+    """Return numbers as they are written, _ where one is ABSENT."""
+    spelled = pa.array(np.arange(numbers.max(initial=0) + 1)).cast(pa.large_string()).cast(_BINARY)
+    return _taken(spelled, numbers)
+
+
+def _ended(lines: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(lines, _NEWLINE, _NOTHING)

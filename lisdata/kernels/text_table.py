@@ -1,0 +1,114 @@
+"""Numbers distinct texts by first appearance: a hash table that keeps the bytes, side by side, and compares them.
+
+Buffers are readable for 16 bytes past every text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import types
+
+from lisdata.kernels.arrays import binary_array
+from lisdata.kernels.compiled import OUT_BYTES, OUT_INT64S, OUT_UINT64S, inner, kernel, load_u64
+from lisdata.kernels.spans import first_bytes, hash_of, new_slots, number_in, take_slot
+
+UInt8 = npt.NDArray[np.uint8]
+Int64 = npt.NDArray[np.int64]
+UInt64 = npt.NDArray[np.uint64]
+
+_Tuple: Any = types.Tuple
+TABLE = _Tuple((OUT_UINT64S, OUT_INT64S, OUT_BYTES, OUT_INT64S))
+"""What kernels take a table as: slots, offsets of texts, their bytes, and the count in an array of one."""
+
+_READ_PAST = 16
+_FIRST_SLOTS = 1 << 14
+
+
+@inner
+def _is_text(known: Any, at: Any, data: Any, begin: Any, length: Any) -> Any:
+    """Tell whether the `length` bytes at known[at] and data[begin] are equal."""
+    while length >= 8:
+        if load_u64(known, at) != load_u64(data, begin):
+            return False
+        at += 8
+        begin += 8
+        length -= 8
+    return first_bytes(load_u64(known, at) ^ load_u64(data, begin), length) == 0
+
+
+@inner
+def number_of(table: Any, data: Any, begin: Any, end: Any) -> Any:
+    """Return the number of the text data[begin:end], adding it when new; there must be room."""
+    slots, offsets, known, count = table
+    mask, hashed = np.uint64(len(slots) - 1), hash_of(data, begin, end)
+    slot = hashed & mask
+    number = number_in(slots, slot)
+    while number >= 0:
+        if slots[slot] >> np.uint64(32) == hashed >> np.uint64(32):
+            at = offsets[number]
+            if offsets[number + 1] - at == end - begin and _is_text(known, at, data, begin, end - begin):
+                return number
+        slot = (slot + np.uint64(1)) & mask
+        number = number_in(slots, slot)
+    number = count[0]
+    target, source = known[offsets[number] : offsets[number] + end - begin], data[begin:end]
+    for index in range(len(target)):
+        target[index] = source[index]
+    offsets[number + 1] = offsets[number] + end - begin
+    take_slot(slots, slot, hashed, number)
+    count[0] = number + 1
+    return number
+
+
+@inner
+def has_room(table: Any, more: Any) -> Any:
+    """Tell whether a table has slots for so many more texts."""
+    return 2 * (table[3][0] + more) <= len(table[0])
+
+
+@kernel(types.void(OUT_UINT64S, OUT_INT64S, OUT_BYTES, types.int64))
+def _fill(slots: Any, offsets: Any, known: Any, count: Any) -> None:
+    mask = np.uint64(len(slots) - 1)
+    for number in range(count):
+        hashed = hash_of(known, offsets[number], offsets[number + 1])
+        slot = hashed & mask
+        while number_in(slots, slot) >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        take_slot(slots, slot, hashed, number)
+
+
+class TextTable:
+    """A table of at most `max_texts` texts of `max_bytes` together: memory that is not used is not touched."""
+
+    def __init__(self, max_texts: int, max_bytes: int) -> None:
+        self._slots = new_slots(_FIRST_SLOTS)
+        self._offsets = np.empty(max_texts + 1, np.int64)
+        self._offsets[0] = 0
+        self._known = np.empty(max_bytes + _READ_PAST, np.uint8)
+        self._count = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        return int(self._count[0])
+
+    @property
+    def arrays(self) -> tuple[UInt64, Int64, UInt8, Int64]:
+        """What to pass to a kernel as TABLE."""
+        return self._slots, self._offsets, self._known, self._count
+
+    def make_room(self, more: int) -> None:
+        """Have slots for `more` further texts."""
+        size = len(self._slots)
+        while 2 * (len(self) + more) > size:
+            size *= 4
+        if size > len(self._slots):
+            self._slots = new_slots(size)
+            _fill(self._slots, self._offsets, self._known, len(self))
+
+    def to_arrow(self) -> pa.LargeBinaryArray:
+        """Return the texts by number, without a copy."""
+        offsets = self._offsets[: len(self) + 1]
+        return binary_array(offsets, self._known[: offsets[-1]], pa.large_binary())

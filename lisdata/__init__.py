@@ -16,9 +16,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lisdata.contents import Content, Role
-    from lisdata.conversion import convert
+    from lisdata.conversion import ConvertConfig, convert
     from lisdata.datasets import export, merge, open, verify  # noqa: A004
-    from lisdata.encoding import encode
+    from lisdata.encoding import EncodeConfig, encode
     from lisdata.errors import LisDataError
     from lisdata.loader import BatchCollator, Loader
     from lisdata.shards import IncidenceDataset
@@ -30,6 +30,8 @@ _PUBLIC = {
     "LisDataError": "lisdata.errors",
     "BatchCollator": "lisdata.loader",
     "Content": "lisdata.contents",
+    "ConvertConfig": "lisdata.conversion",
+    "EncodeConfig": "lisdata.encoding",
     "Incidence": "lisdata.structure",
     "IncidenceDataset": "lisdata.shards",
     "Instance": "lisdata.structure",
@@ -49,6 +51,8 @@ _PUBLIC = {
 __all__ = [
     "BatchCollator",
     "Content",
+    "ConvertConfig",
+    "EncodeConfig",
     "Incidence",
     "IncidenceDataset",
     "Instance",

@@ -2,7 +2,7 @@
 
     step-00000600/
       model.safetensors  optimizer.safetensors  random.safetensors
-      checkpoint.json    step, facts, state, and the sha256 of each file beside it
+      checkpoint.json    step, facts, state, and the sha256 of each file beside it and of itself
 
 *Facts* decide what a run computes (model, settings, data, labels): a checkpoint is refused under other facts. *State*
 is where the run was.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 import shutil
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from lisdata.atomic import sync_path
 from lisdata.errors import LisDataError
+from lisdata.json_shape import COUNT, MapOf, find_mismatch
 from lisdata.models import build_model
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 FORMAT = "lisdata checkpoint 1"
 INDEX = "checkpoint.json"
 _NAME = re.compile(r"step-(\d{8,})")
+_INDEX_SHAPE = {"format": str, "step": COUNT, "facts": dict, "state": dict, "files": MapOf(str), "self_sha256": str}
+_LOG = logging.getLogger("lisdata")
 
 
 class CheckpointError(LisDataError):
@@ -69,6 +73,7 @@ def write_checkpoint(checkpoint: Checkpoint, directory: Path) -> Path:
         "state": checkpoint.state,
         "files": hashes,
     }
+    index |= {"self_sha256": _hash_index(index)}
     (partial / INDEX).write_text(json.dumps(index, indent=1, allow_nan=False), encoding="utf-8")
     sync_path(partial / INDEX)
     sync_path(partial)
@@ -81,6 +86,7 @@ def write_checkpoint(checkpoint: Checkpoint, directory: Path) -> Path:
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint's directory; raises CheckpointError when a file is missing or not as it was written."""
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     index = _read_index(path)
@@ -92,7 +98,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
         found = _hash_file(file)
         if found != expected:
             raise CheckpointError(f"{file}: expected sha256 {expected}, found {found}")
-        tensors[file.stem] = load_file(file)
+        try:
+            tensors[file.stem] = load_file(file)
+        except SafetensorError as error:
+            raise CheckpointError(f"{file}: expected safetensors, found {error}") from error
     return Checkpoint(step=index["step"], facts=index["facts"], state=index["state"], tensors=tensors)
 
 
@@ -100,6 +109,34 @@ def latest(directory: Path) -> Path | None:
     """Return the checkpoint of the greatest step under `directory`, or None where there is none."""
     found = _list_checkpoints(directory)
     return found[-1] if found else None
+
+
+def newest_whole(directory: Path) -> tuple[Path, Checkpoint] | None:
+    """Return the newest checkpoint under `directory` that can be read, or None where there is none at all.
+
+    Damaged ones that are newer are set aside (".step-N.damaged"), each with a warning of the logger "lisdata". Raises
+    CheckpointError when all are damaged.
+    """
+    damage: list[tuple[Path, CheckpointError]] = []
+    for path in reversed(_list_checkpoints(directory)):
+        try:
+            found = read_checkpoint(path)
+        except CheckpointError as error:
+            damage.append((path, error))
+            continue
+        for damaged, reason in damage:
+            _LOG.warning("%s; set aside, going on from %s", reason, path.name)
+            _set_aside(damaged)
+        return path, found
+    if damage:
+        raise damage[0][1]
+    return None
+
+
+def _set_aside(path: Path) -> None:
+    aside = path.with_name(f".{path.name}.damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    path.rename(aside)
 
 
 def prune_checkpoints(directory: Path, *, keep: int) -> None:
@@ -129,9 +166,10 @@ def load_model(path: Path, *, labels: str | None = None) -> nn.Module:
     checkpoint = read_checkpoint(path)
     if labels is not None:
         check_facts({"labels": checkpoint.facts.get("labels")}, {"labels": labels}, path)
-    description = checkpoint.facts["model"]
-    if "name" not in description:
-        raise CheckpointError(f"{path}: expected a model of lisdata, found {description['class']}")
+    description = checkpoint.facts.get("model")
+    if description is None or find_mismatch(description, {"name": str, "config": dict}) is not None:
+        what = description.get("class") if isinstance(description, dict) else description
+        raise CheckpointError(f"{path}: expected a model of lisdata, found {what}")
     model = build_model(description["name"], **description["config"])
     model.load_state_dict(checkpoint.tensors["model"])
     return model.eval()
@@ -152,7 +190,20 @@ def _read_index(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{file}: expected the index of a checkpoint, found {error}") from error
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise CheckpointError(f"{file}: expected the format {FORMAT!r}, found {str(index)[:80]!r}")
+    mismatch = find_mismatch(index, _INDEX_SHAPE)
+    if mismatch is not None:
+        raise CheckpointError(f"{file}: {mismatch}")
+    for name in index["files"]:
+        if not re.fullmatch(r"\w+\.safetensors", name):
+            raise CheckpointError(f"{file}: expected files of tensors beside it, found {name!r}")
+    if _hash_index(index) != index["self_sha256"]:
+        raise CheckpointError(f"{file}: it is not what was written (self_sha256 does not match)")
     return index
+
+
+def _hash_index(index: Mapping[str, Any]) -> str:
+    body = {name: value for name, value in index.items() if name != "self_sha256"}
+    return hashlib.sha256(json.dumps(body).encode()).hexdigest()
 
 
 def _flatten(facts: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -141,9 +141,15 @@ def split_options(
 
 
 def _named_files(options: Any) -> dict[str, Any]:
-    """Return options as a dict in which a file (metadata "is_path") stands as its name and the hash of its bytes."""
+    """Return options as the plan holds them.
+
+    A file (metadata "is_path") stands as its name and the hash of its bytes; what metadata "pin" names (a parser) as
+    that with its version.
+    """
     found = asdict(options)
     for option in fields(options):
+        if pin := option.metadata.get("pin"):
+            found[option.name] = pin(found[option.name])
         path = found[option.name]
         if option.metadata.get("is_path") and path:
             digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -244,8 +250,9 @@ def _refuse_other_bytes(files: list[InputFile], commit: JsonDict) -> None:
 
 def _tools(plan: JsonDict, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     source, converter = load_source(plan["source"]), load_converter(plan["converter"])
-    files = {f.name for f in fields(source.options_type) if f.metadata.get("is_path")}
-    options = {k: _frozen(given.get(k) if k in files else v) for k, v in plan["options"].items()}
+    own = fields(source.options_type)
+    as_given = {f.name: given.get(f.name, f.default) for f in own if f.metadata.get("is_path") or f.metadata.get("pin")}
+    options = {k: _frozen(as_given.get(k, v)) for k, v in plan["options"].items()}
     converter_options = {k: _frozen(v) for k, v in plan["converter_options"].items()}
     return source, source.options_type(**options), converter, converter.options_type(**converter_options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,19 @@ import torch
 from torch import nn
 
 from lisdata.checkpoints import latest, load_model
-from lisdata.encoding.tokenizers import load_tokenizer
+from lisdata.encoding import EncodeConfig, load_tokenizer
 from lisdata.errors import RecipeError
 from lisdata.evaluation import LIS_TABLE_3, evaluate_by_kind, window_perplexity, write_context_report
 from lisdata.loader import Loader
 from lisdata.metrics import NllSum
 from lisdata.models import build_model, find_model
-from lisdata.pipeline import DataFolders, open_tokens, settings_of
+from lisdata.pipeline import DataFolders, open_tokens
 from lisdata.plots import plot_by_kind
-from lisdata.recipe import JsonDict, ModelStep, Recipe
+from lisdata.recipe import JsonDict, ModelStep, Recipe, recipe_settings
+from lisdata.recipe_tables import BY_KIND, DATA_KEYS, PERPLEXITY, data_settings, evaluate_settings
 from lisdata.schema import StructureKind
-from lisdata.settings import build_settings
 from lisdata.token_shards import TokenDataset
+from lisdata.token_shards.segments import DOCUMENT
 from lisdata.training import (
     Batch,
     BatchSource,
@@ -39,8 +40,7 @@ from lisdata.training import (
 
 OnTrain = Callable[[str], Callable[[Progress], None]]
 CHECKPOINT_EVERY = 100
-PROTOCOLS = ("perplexity", "loss-by-kind")
-_DATA_KEYS = ("data", "window", "split", "attend")
+_OF_DATASET = {"vocabulary_size": 1, "num_roles": 1, "newline_id": 0}  # settings of models that a dataset gives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +57,10 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
     results = []
     for step in recipe.models:
         config = train_config(recipe)
+        batches = batches_of(recipe, step, dataset, config)
         result = train(
             untrained(recipe, step, dataset),
-            batches_of(recipe, step, dataset, config),
+            batches,
             config,
             directory=DataFolders(root=root).model(step.label),
             facts={"labels": dataset.manifest["roles"]},
@@ -73,42 +74,51 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
 
 def train_config(recipe: Recipe) -> TrainConfig:
     """Return the settings of `[train]`; a checkpoint every 100 steps unless the recipe says otherwise."""
-    settings = {k: v for k, v in recipe.train.items() if k not in _DATA_KEYS}
-    try:
-        return build_settings(TrainConfig, {"checkpoint_every": CHECKPOINT_EVERY} | settings, "train")
-    except ValueError as error:
-        raise RecipeError(f"{recipe.path}: {error}") from error
+    settings = {k: v for k, v in recipe.train.items() if k not in DATA_KEYS}
+    return recipe_settings(TrainConfig, {"checkpoint_every": CHECKPOINT_EVERY} | settings, "train", recipe.path)
 
 
 def check_models(recipe: Recipe) -> None:
     """Raise RecipeError for anything in the recipe's models, training or evaluation that could only fail later."""
+    protocol = evaluate_settings(recipe).protocol if recipe.evaluate else None
     if not recipe.models:
+        if protocol is not None:
+            raise RecipeError(f"{recipe.path}: expected at least one [[model]] to evaluate, found none")
         return
+    if recipe.encode is None:
+        raise RecipeError(f"{recipe.path}: models read tokens: expected a table [encode], found none")
     train_config(recipe)
-    _attend(recipe)
-    if recipe.train.get("data") not in ("windows", "loader"):
-        raise RecipeError(
-            f"{recipe.path}: expected train.data of windows or loader, found {recipe.train.get('data')!r}"
-        )
+    encode = recipe_settings(EncodeConfig, recipe.encode, "encode", recipe.path)
+    data = data_settings(recipe).data
     for step in recipe.models:
-        try:
-            known = {f.name for f in fields(find_model(step.model).load_config_class())}
-        except ValueError as error:
-            raise RecipeError(f"{recipe.path}: {error}") from error
-        unknown = sorted(set(step.settings) - known)
-        if unknown:
-            raise RecipeError(
-                f"{recipe.path}: model {step.label} has no {', '.join(unknown)}; it has {', '.join(known)}"
-            )
-    if recipe.evaluate and recipe.evaluate.get("protocol") not in PROTOCOLS:
-        found = recipe.evaluate.get("protocol")
-        raise RecipeError(f"{recipe.path}: expected evaluate.protocol of {' or '.join(PROTOCOLS)}, found {found!r}")
+        _check_model(recipe, step, is_text_alone=data == "windows" or protocol == PERPLEXITY)
+        if data == "loader":
+            _check_columns(recipe, step, encode.columns, is_packed=encode.context is not None)
+
+
+def _check_model(recipe: Recipe, step: ModelStep, *, is_text_alone: bool) -> None:
+    try:
+        entry = find_model(step.model)
+    except ValueError as error:
+        raise RecipeError(f"{recipe.path}: {error}") from error
+    of_dataset = {k: v for k, v in _OF_DATASET.items() if k in _known(step)}
+    recipe_settings(entry.load_config_class(), of_dataset | step.settings, f"model {step.label}", recipe.path)
+    more = [name for name in entry.columns if name not in ("input_ids", DOCUMENT)]
+    if is_text_alone and more:
+        raise RecipeError(
+            f"{recipe.path}: model {step.label} reads {', '.join(more)} too: expected train.data = loader and "
+            f"evaluate.protocol = {BY_KIND}"
+        )
+
+
+def _known(step: ModelStep) -> set[str]:
+    return {f.name for f in fields(find_model(step.model).load_config_class())}
 
 
 def untrained(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> nn.Module:
     """Build a model with the vocabulary and roles of the dataset, its weights drawn under the recipe's seed."""
+    known = _known(step)
     settings: JsonDict = {"vocabulary_size": dataset.schema.column("input_ids").maximum + 1}
-    known = {f.name for f in fields(find_model(step.model).load_config_class())}
     if "num_roles" in known:
         settings["num_roles"] = dataset.schema.column("role").maximum + 1
     if "newline_id" in known:
@@ -125,19 +135,44 @@ def newline_id(dataset: TokenDataset) -> int:
 
 
 def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: TrainConfig) -> BatchSource:
-    """Return what `[train] data` asks for: random "windows" of one long text, or the rows of a "loader"."""
-    data = recipe.train.get("data")
-    if data == "windows":
+    """Return what `[train] data` asks for: random "windows" of one long text, or the rows of a "loader".
+
+    A loader's batches always have `document`, which keeps packed structures and padding apart in attention and loss.
+    """
+    settings = data_settings(recipe)
+    if settings.data == "windows" and settings.window is not None:
         ids = split_text(recipe, dataset).training
-        return TokenWindows(ids, window=_window(recipe), batch_size=config.batch_size, seed=config.seed)
-    if data == "loader":
-        wanted = (*find_model(step.model).columns, "target")
-        chosen = tuple(c for c in wanted if c in dataset.columns)
-        loader = Loader(dataset, config.batch_size, seed=config.seed, tail="drop", columns=chosen)
-        facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
-        facts |= {"columns": list(chosen), "attend": _attend(recipe)}
-        return _AttendedBatches(LoaderBatches(loader, description=facts), _attend(recipe))
-    raise RecipeError(f"{recipe.path}: expected train.data of windows or loader, found {data!r}")
+        try:
+            return TokenWindows(ids, window=settings.window, batch_size=config.batch_size, seed=config.seed)
+        except ValueError as error:
+            raise RecipeError(f"{recipe.path}: train: {error}") from error
+    check_columns(recipe, step, dataset)
+    wanted = (*find_model(step.model).columns, "target")
+    chosen = (*(c for c in wanted if c in dataset.columns and c != DOCUMENT), DOCUMENT)
+    loader = Loader(dataset, config.batch_size, seed=config.seed, tail="drop", columns=chosen)
+    facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
+    facts |= {"columns": list(chosen), "attend": settings.attend}
+    return _AttendedBatches(LoaderBatches(loader, description=facts), settings.attend)
+
+
+def check_columns(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> None:
+    """Raise RecipeError when the dataset lacks a column of the model, or packs structures that it cannot keep apart."""
+    _check_columns(recipe, step, dataset.columns, is_packed=DOCUMENT in dataset.schema.names)
+
+
+def _check_columns(recipe: Recipe, step: ModelStep, stored: Sequence[str], *, is_packed: bool) -> None:
+    columns = find_model(step.model).columns
+    missing = [name for name in columns if name != DOCUMENT and name not in stored]
+    if missing:
+        raise RecipeError(
+            f"{recipe.path}: model {step.label} reads {', '.join(missing)}, which the tokens do not have: add it to "
+            "encode.columns"
+        )
+    if is_packed and DOCUMENT not in columns and data_settings(recipe).attend == "structure":
+        raise RecipeError(
+            f"{recipe.path}: model {step.label} cannot keep the structures that are packed in a row apart: say that "
+            'they see each other (train.attend = "row"), or encode without a context'
+        )
 
 
 class _AttendedBatches:
@@ -155,28 +190,13 @@ class _AttendedBatches:
 
 def attended(batch: Batch, attend: str) -> Batch:
     """Return the batch, under "row" with all structures of a row numbered as one document (padding stays apart)."""
-    if attend == "structure" or "document" not in batch:
-        return batch
-    return batch | {"document": batch["document"].clamp(max=0)}
-
-
-def _attend(recipe: Recipe) -> str:
-    attend = recipe.train.get("attend", "structure")
-    if attend not in ("row", "structure"):
-        raise RecipeError(f"{recipe.path}: expected train.attend of row or structure, found {attend!r}")
-    return str(attend)
-
-
-def _window(recipe: Recipe) -> int:
-    if "window" not in recipe.train:
-        raise RecipeError(f"{recipe.path}: train.data = windows needs train.window, a number of tokens")
-    return int(recipe.train["window"])
+    return batch if attend == "structure" else batch | {DOCUMENT: batch[DOCUMENT].clamp(max=0)}
 
 
 def split_text(recipe: Recipe, dataset: TokenDataset) -> TextSplit:
     """Return all rows one after another as one text, cut at `train.split`."""
     flat = dataset.gather(np.arange(len(dataset)), ["input_ids"]).columns["input_ids"]
-    cut = int(len(flat) * float(recipe.train.get("split", 0.9)))
+    cut = int(len(flat) * data_settings(recipe).split)
     return TextSplit(training=flat[:cut], held_out=flat[cut:])
 
 
@@ -189,12 +209,9 @@ def evaluate_models(recipe: Recipe, root: Path) -> str:
     JSON and a plot are written to `root`.
     """
     dataset = open_tokens(recipe, root)
-    protocol = recipe.evaluate.get("protocol")
-    if protocol == "perplexity":
+    if evaluate_settings(recipe).protocol == PERPLEXITY:
         return _evaluate_perplexity(recipe, root, dataset)
-    if protocol == "loss-by-kind":
-        return _evaluate_by_kind(recipe, root, dataset)
-    raise RecipeError(f"{recipe.path}: expected evaluate.protocol of perplexity or loss-by-kind, found {protocol!r}")
+    return _evaluate_by_kind(recipe, root, dataset)
 
 
 def _trained(recipe: Recipe, root: Path, step: ModelStep, dataset: TokenDataset) -> tuple[nn.Module, Path]:
@@ -205,31 +222,37 @@ def _trained(recipe: Recipe, root: Path, step: ModelStep, dataset: TokenDataset)
 
 
 def _evaluate_perplexity(recipe: Recipe, root: Path, dataset: TokenDataset) -> str:
-    settings = settings_of(recipe.evaluate, ("protocol", "context_lengths"), "evaluate", recipe.path)
+    settings = evaluate_settings(recipe)
     held_out = split_text(recipe, dataset).held_out
     torch.manual_seed(int(recipe.train.get("seed", 0)))  # random line addresses are drawn in evaluation too
     measured: dict[str, dict[int, NllSum]] = {}
     facts = {}
     for step in recipe.models:
         model, checkpoint = _trained(recipe, root, step, dataset)
-        measured[step.label] = window_perplexity(
-            model,
-            held_out,
-            recipe.evaluate["context_lengths"],
-            batch_size=int(settings.get("batch_size", 16)),
-            max_windows=settings.get("max_windows"),
-        )
+        try:
+            measured[step.label] = window_perplexity(
+                model,
+                held_out,
+                settings.context_lengths,
+                batch_size=settings.batch_size,
+                max_windows=settings.max_windows,
+            )
+        except ValueError as error:
+            raise RecipeError(f"{recipe.path}: evaluate: {error}") from error
         facts[step.label] = {"checkpoint": checkpoint.name, "model": step.model}
-    published = LIS_TABLE_3 if recipe.evaluate.get("beside") == "LIS Table 3" else {}
-    return write_context_report(
-        measured, root, published=published, training_length=recipe.train.get("window"), facts=facts
-    )
+    published = LIS_TABLE_3 if settings.beside == "LIS Table 3" else {}
+    training_length = data_settings(recipe).window
+    return write_context_report(measured, root, published=published, training_length=training_length, facts=facts)
 
 
 def _evaluate_by_kind(recipe: Recipe, root: Path, dataset: TokenDataset) -> str:
-    """Compare each model before and after training, kind by kind, on the first rows of the dataset in order."""
+    """Compare each model before and after training, kind by kind, on the first rows of the dataset in order.
+
+    These are among the rows that were trained on: it shows that each kind is learned, not how well that carries over.
+    """
     table: dict[str, dict[str, dict[str, float]]] = {}
     for step in recipe.models:
+        check_columns(recipe, step, dataset)
         models = {"before": untrained(recipe, step, dataset), "after": _trained(recipe, root, step, dataset)[0]}
         sums = {when: evaluate_by_kind(m, _kind_batches(recipe, dataset), _KINDS) for when, m in models.items()}
         table[step.label] = {
@@ -248,17 +271,18 @@ _KINDS = {int(kind): kind.label for kind in StructureKind}
 
 def _kind_batches(recipe: Recipe, dataset: TokenDataset) -> Iterator[Batch]:
     """Yield batches in order, with `kind` spread over the tokens of rows that hold one structure."""
-    limit = int(recipe.evaluate.get("max_batches", 64))
-    batches: Iterable[Batch] = Loader(dataset, int(recipe.train.get("batch_size", 16)), shuffle=False, tail="ragged")
+    limit, attend = evaluate_settings(recipe).max_batches, data_settings(recipe).attend
+    batches: Iterable[Batch] = Loader(dataset, train_config(recipe).batch_size, shuffle=False, tail="ragged")
     for number, batch in enumerate(batches):
         if number == limit:
             return
         kind = batch["kind"][:, None].expand_as(batch["input_ids"])
-        yield attended(batch | {"kind": batch.get("token_kind", kind)}, _attend(recipe))
+        yield attended(batch | {"kind": batch.get("token_kind", kind)}, attend)
 
 
 def _format_by_kind(table: dict[str, dict[str, dict[str, float]]]) -> str:
-    lines = [f"{'model':<12}  {'kind':<12}{'tokens':>10}{'before':>10}{'after':>10}   (mean loss in nats per token)"]
+    lines = ["mean loss in nats per token, before and after training, on rows of the training data"]
+    lines += [f"{'model':<12}  {'kind':<12}{'tokens':>10}{'before':>10}{'after':>10}"]
     for label, kinds in table.items():
         for kind, row in kinds.items():
             figures = f"{int(row['tokens']):>10,}{row['before']:>10.3f}{row['after']:>10.3f}"

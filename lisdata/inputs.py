@@ -150,6 +150,8 @@ def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | N
 
 
 def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[tuple[str, str]]:
+    if not path:
+        raise PlanError("expected a file or folder, got an empty path")
     fs, root = _file_system(path)
     if fs.isdir(root):
         everything = fs.find(root)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lisdata.atomic import write_atomically
 from lisdata.conversion import convert
-from lisdata.errors import PlanError, RecipeError
-from lisdata.recipe import JsonDict, Recipe
+from lisdata.errors import LisDataError, RecipeError
+from lisdata.locks import hold_lock
+from lisdata.recipe import CHARACTERS, JsonDict, Recipe
 from lisdata.runs import OnProgress
 from lisdata.settings import build_settings
 from lisdata.shards.manifest import MANIFEST, read_manifest, sealed
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from lisdata.token_shards import TokenDataset
 
 OnStep = Callable[[str], OnProgress]
+OTHER_RUN, OTHER_TRAINING = "another run of a recipe", "another training"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,49 +51,93 @@ class DataFolders:
         return self.root / "models" / label
 
 
-def planned_steps(recipe: Recipe, root: Path) -> list[str]:
-    """Return what `run` would do, a line a step."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStep:
+    """A step that `run` would take, in words; `num_units` is how many workers it can keep busy, where that is known."""
+
+    text: str
+    num_units: int | None = None
+
+
+def planned_steps(recipe: Recipe, root: Path, num_units: Sequence[int]) -> list[PlannedStep]:
+    """Return what `run` would do; `num_units` are those of each source, as `check_data` counts them."""
     folders = DataFolders(root=root)
-    lines = [f"convert {s.source} {' '.join(s.paths)} -> {folders.incidence(s.name)}" for s in recipe.sources]
+    steps = [
+        PlannedStep(text=f"convert {s.source} {' '.join(s.paths)} -> {folders.incidence(s.name)}", num_units=number)
+        for s, number in zip(recipe.sources, num_units, strict=True)
+    ]
+    lines: list[str] = []
     if len(recipe.sources) > 1:
         lines.append(f"merge {len(recipe.sources)} datasets -> {folders.merged}")
-    if recipe.encode:
-        lines.append(f"encode with {recipe.encode.get('tokenizer', '?')} -> {folders.tokens}")
+    if recipe.encode is not None:
+        lines.append(f"encode with {recipe.encode.get('tokenizer', 'chars')} -> {folders.tokens}")
     lines.extend(f"train {m.label} ({m.model}) -> {folders.model(m.label)}" for m in recipe.models)
     if recipe.evaluate:
         lines.append(f"evaluate by {recipe.evaluate.get('protocol', '?')} -> {root}")
-    return lines
+    return [*steps, *(PlannedStep(text=line) for line in lines)]
 
 
-def check_data(recipe: Recipe, root: Path) -> None:
-    """Raise RecipeError for a source, option, path or setting that could only fail after work was done."""
+def check_data(recipe: Recipe, root: Path) -> list[int]:
+    """Return the number of units of each source.
+
+    Raises RecipeError for a source, option, path or setting that could only fail after work was done.
+    """
     from lisdata.conversion import ConvertConfig, plan_conversion
-    from lisdata.encoding import EncodeConfig
 
+    num_units = []
     try:
         for step in recipe.sources:
             values = {"source": step.source, "options": step.options, **step.settings}
-            plan_conversion(build_settings(ConvertConfig, values, f"source {step.name}"), list(step.paths), root)
-        if recipe.encode:
-            build_settings(EncodeConfig, recipe.encode, "encode")
-    except (ValueError, PlanError) as error:
+            config = build_settings(ConvertConfig, values, f"source {step.name}")
+            _, plan = plan_conversion(config, list(step.paths), root)
+            num_units.append(len(plan["units"]))
+        if recipe.encode is not None:
+            _check_encode(recipe.encode)
+    except (ValueError, LisDataError, OSError) as error:
         raise RecipeError(f"{recipe.path}: {error}") from error
+    return num_units
+
+
+def _check_encode(settings: JsonDict) -> None:
+    from lisdata.encoding import EncodeConfig, load_tokenizer
+
+    config = build_settings(EncodeConfig, settings, "encode")
+    if config.tokenizer != CHARACTERS:
+        load_tokenizer(config.tokenizer)
+    for name in ("vocabulary", "labels", "label_table"):
+        path = getattr(config, name)
+        if path is not None and not Path(path).is_file():
+            raise ValueError(f"encode: {name}: no file {path}")
 
 
 def clear_outputs(root: Path) -> None:
     """Remove what an earlier run of a recipe left in `root`; refuse a folder that holds no such run."""
     names = ("incidence", "merged", "merged.json", "tokens", "models")
-    if root.exists() and any(root.iterdir()) and not (root / "incidence").is_dir():
+    if not root.exists():
+        return
+    if any(root.iterdir()) and not (root / "incidence").is_dir():
         raise RecipeError(f"{root}: not the output of a recipe, so --fresh does not empty it")
-    for path in (root / name for name in names):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        stack.enter_context(hold_lock(root, OTHER_RUN))
+        for folder in sorted((root / "models").glob("*/")):
+            stack.enter_context(hold_lock(folder, OTHER_TRAINING))
+        for path in (root / name for name in names):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def make_data(recipe: Recipe, root: Path, *, workers: int, on_step: OnStep) -> JsonDict:
-    """Convert, merge and encode; return the manifest of the last dataset. Steps that are done are left alone."""
+    """Convert, merge and encode; return the manifest of the last dataset. Steps that are done are left alone.
+
+    Raises PlanError when another run makes the data of this folder.
+    """
+    with hold_lock(root, OTHER_RUN):
+        return _make_data(recipe, root, workers, on_step)
+
+
+def _make_data(recipe: Recipe, root: Path, workers: int, on_step: OnStep) -> JsonDict:
     from lisdata.encoding import encode
 
     folders = DataFolders(root=root)
@@ -109,7 +156,7 @@ def make_data(recipe: Recipe, root: Path, *, workers: int, on_step: OnStep) -> J
     if len(recipe.sources) > 1:
         incidence = folders.merged
         manifest = _merge_once(recipe, folders)
-    if recipe.encode:
+    if recipe.encode is not None:
         manifest = encode(incidence, folders.tokens, workers=workers, on_progress=on_step("encode"), **recipe.encode)
     return manifest
 
@@ -136,11 +183,3 @@ def open_tokens(recipe: Recipe, root: Path) -> TokenDataset:
     if not (tokens / MANIFEST).exists():
         raise RecipeError(f"{tokens}: no token shards there yet; run the recipe first: lisdata run {recipe.path}")
     return TokenDataset(tokens)
-
-
-def settings_of(table: JsonDict, names: tuple[str, ...], what: str, path: Path) -> dict[str, Any]:
-    """Return the keys of a recipe's table that are not `names`; raise RecipeError when one of `names` is missing."""
-    missing = [name for name in names if name not in table]
-    if missing:
-        raise RecipeError(f"{path}: {what} lacks {', '.join(missing)}")
-    return {k: v for k, v in table.items() if k not in names}

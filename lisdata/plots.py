@@ -52,6 +52,37 @@ def plot_perplexity(
     _write(figure, path)
 
 
+def plot_context_growth(
+    curves: Mapping[str, Mapping[float, tuple[float, float | None]]],
+    path: Path,
+    *,
+    published: Mapping[str, Mapping[float, float]] | None = None,
+) -> None:
+    """Draw perplexity against context length in training windows, one line a model, as a PNG.
+
+    A point is a mean over seeds and their standard deviation, if there is one, which is drawn as a bar. `published`
+    curves are dotted, in the colour of the model of the same name.
+    """
+    figure = _new_figure()
+    axes = figure.add_subplot()
+    colours = {name: f"C{index}" for index, name in enumerate(curves)}
+    for name, curve in curves.items():
+        means = [mean for mean, _ in curve.values()]
+        bars = [deviation or 0.0 for _, deviation in curve.values()]
+        axes.errorbar(list(curve), means, bars, marker="o", markersize=3, capsize=2, color=colours[name], label=name)
+    for name, values in (published or {}).items():
+        axes.plot(list(values), list(values.values()), ":", color=colours[name], label=f"{name} (paper)")
+    multiples = sorted({multiple for curve in curves.values() for multiple in curve})
+    axes.set(xscale="log", yscale="log", xlabel="context length (training windows)", ylabel="perplexity")
+    axes.set_xticks(multiples, [f"{multiple:g}" for multiple in multiples])
+    ticks = [4, 5, 6, 8, 10, 15, 20, 30]
+    axes.set_yticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="x-small", ncols=2)
+    _write(figure, path)
+
+
 def plot_by_kind(table: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
     """Draw mean loss by kind before and after training, a pair of bars a kind for each model, as a PNG.
 

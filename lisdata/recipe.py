@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lisdata.errors import RecipeError
+from lisdata.settings import build_settings
 
+T = TypeVar("T")
 JsonDict = dict[str, Any]
 CHARACTERS = "chars"  # the tokenizer that is no file
 _ENCODE_PATHS = ("tokenizer", "vocabulary", "labels", "label_table")
@@ -38,13 +41,13 @@ class ModelStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """A whole road: sources -> shards -> (merge) -> tokens -> models -> evaluation."""
+    """A whole road: sources -> shards -> (merge) -> tokens -> models -> evaluation; `encode` None stops at shards."""
 
     path: Path
     name: str
     summary: str
     sources: tuple[SourceStep, ...]
-    encode: JsonDict
+    encode: JsonDict | None = None
     models: tuple[ModelStep, ...] = ()
     train: JsonDict = field(default_factory=dict)
     evaluate: JsonDict = field(default_factory=dict)
@@ -59,7 +62,7 @@ def load_recipe(path: str | Path, changes: tuple[str, ...] = ()) -> Recipe:
     path = Path(path)
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, or of numbers and lists beyond all measure
         raise RecipeError(f"{path}: expected TOML, found {error}") from error
     _anchor_paths(data, path.parent)
     for change in changes:
@@ -76,21 +79,38 @@ def choose_models(recipe: Recipe, labels: tuple[str, ...]) -> Recipe:
     return replace(recipe, models=tuple(step for step in recipe.models if not labels or step.label in labels))
 
 
+def recipe_settings(kind: type[T], values: JsonDict, what: str, path: Path) -> T:
+    """Return `build_settings(kind, values, what)`; its errors become RecipeErrors of the recipe at `path`."""
+    try:
+        return build_settings(kind, values, what)
+    except ValueError as error:
+        raise RecipeError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heading:
+    """What a recipe says of itself."""
+
+    name: str = ""
+    summary: str = ""
+
+
 def _recipe(data: JsonDict, path: Path) -> Recipe:
     _refuse_unknown(data, _TABLES, path, "recipe")
-    sources = data.get("source")
-    steps = [sources] if isinstance(sources, dict) else sources
-    if not steps:
+    heading = recipe_settings(_Heading, {k: data[k] for k in ("name", "summary") if k in data}, "recipe", path)
+    sources = tuple(_source(step, path) for step in _tables(data, "source", path))
+    if not sources:
         raise RecipeError(f"{path}: expected at least one [[source]], found none")
-    models = data.get("model", [])
-    models = [models] if isinstance(models, dict) else models
+    models = tuple(_model(step, path) for step in _tables(data, "model", path))
+    _refuse_folders([source.name for source in sources], "source", path)
+    _refuse_folders([model.label for model in models], "model", path)
     return Recipe(
         path=path,
-        name=str(data.get("name", path.stem)),
-        summary=str(data.get("summary", "")),
-        sources=tuple(_source(step, path) for step in steps),
-        encode=_table(data, "encode", path),
-        models=tuple(_model(step, path) for step in models),
+        name=heading.name or path.stem,
+        summary=heading.summary,
+        sources=sources,
+        encode=_table(data, "encode", path) if "encode" in data else None,
+        models=models,
         train=_table(data, "train", path),
         evaluate=_table(data, "evaluate", path),
     )
@@ -103,28 +123,65 @@ def _table(data: JsonDict, key: str, path: Path) -> JsonDict:
     return found
 
 
-def _source(step: Any, path: Path) -> SourceStep:
-    if not isinstance(step, dict):
-        raise RecipeError(f"{path}: expected a table [[source]], found {step!r}")
+def _tables(data: JsonDict, key: str, path: Path) -> list[JsonDict]:
+    found = data.get(key, [])
+    steps = [found] if isinstance(found, dict) else found
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        raise RecipeError(f"{path}: expected tables [[{key}]], found {found!r}")
+    return steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SourceTable:
+    source: str
+    path: tuple[str, ...]
+    name: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.path or "" in self.path:
+            raise ValueError("source: path: expected files or folders, got an empty path")
+
+
+def _source(step: JsonDict, path: Path) -> SourceStep:
     _refuse_unknown(step, _SOURCE_KEYS, path, "source")
     for key in ("source", "path"):
         if key not in step:
             raise RecipeError(f"{path}: expected source.{key}; give it with --set source.{key}=...")
-    paths = step["path"]
+    paths = [step["path"]] if isinstance(step["path"], str) else step["path"]
+    values = {key: step[key] for key in ("source", "name", "options") if key in step} | {"path": paths}
+    table = recipe_settings(_SourceTable, values, "source", path)
     return SourceStep(
-        name=str(step.get("name", step["source"])),
-        source=step["source"],
-        paths=tuple([paths] if isinstance(paths, str) else paths),
-        options=dict(step.get("options", {})),
+        name=table.source if table.name is None else table.name,
+        source=table.source,
+        paths=table.path,
+        options=table.options,
         settings={k: step[k] for k in ("on_error", "unit_mib", "compression") if k in step},
     )
 
 
-def _model(step: Any, path: Path) -> ModelStep:
-    if not isinstance(step, dict) or "name" not in step:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ModelTable:
+    name: str
+    label: str | None = None
+
+
+def _model(step: JsonDict, path: Path) -> ModelStep:
+    if "name" not in step:
         raise RecipeError(f"{path}: expected a table [[model]] with a name, found {step!r}")
+    known = recipe_settings(_ModelTable, {k: step[k] for k in ("name", "label") if k in step}, "model", path)
     settings = {k: v for k, v in step.items() if k not in ("name", "label")}
-    return ModelStep(label=str(step.get("label", step["name"])), model=step["name"], settings=settings)
+    return ModelStep(label=known.name if known.label is None else known.label, model=known.name, settings=settings)
+
+
+def _refuse_folders(names: list[str], what: str, path: Path) -> None:
+    """Refuse names that cannot be those of folders of their own below the output folder."""
+    for name, count in Counter(names).items():
+        if not name or name.startswith(".") or any(c in name for c in "/\\\0"):
+            raise RecipeError(f"{path}: expected a name of a {what} that can be a folder's, found {name!r}")
+        if count > 1:
+            key = "name" if what == "source" else "label"
+            raise RecipeError(f"{path}: {count} {what}s are called {name!r}: give each a {key} of its own")
 
 
 def _refuse_unknown(table: JsonDict, known: tuple[str, ...], path: Path, what: str) -> None:
@@ -134,24 +191,29 @@ def _refuse_unknown(table: JsonDict, known: tuple[str, ...], path: Path, what: s
 
 
 def _anchor_paths(data: JsonDict, folder: Path) -> None:
-    steps = data.get("source", [])
-    for step in [steps] if isinstance(steps, dict) else steps:
-        if isinstance(step, dict) and "path" in step:
-            paths = [step["path"]] if isinstance(step["path"], str) else step["path"]
-            step["path"] = [anchored(p, folder) for p in paths]
-            options = step.get("options", {})
-            if isinstance(options.get("schema"), str):
-                options["schema"] = anchored(options["schema"], folder)
+    """Put the paths that the file names below `folder`; what is of another type is left to be refused."""
+    steps = data.get("source")
+    for step in steps if isinstance(steps, list) else [steps]:
+        if isinstance(step, dict):
+            _anchor(step, ("path",), folder)
+            _anchor(step.get("options"), ("schema",), folder)
+    encode = data.get("encode")
+    if isinstance(encode, dict):
+        _anchor(encode, tuple(name for name in _ENCODE_PATHS if encode.get(name) != CHARACTERS), folder)
 
-    encode = data.get("encode", {})
-    for name in _ENCODE_PATHS if isinstance(encode, dict) else ():
-        if isinstance(encode.get(name), str) and encode[name] != CHARACTERS:
-            encode[name] = anchored(encode[name], folder)
+
+def _anchor(table: Any, names: tuple[str, ...], folder: Path) -> None:
+    for name in names if isinstance(table, dict) else ():
+        found = table.get(name)
+        if isinstance(found, str):
+            table[name] = anchored(found, folder)
+        elif isinstance(found, list):
+            table[name] = [anchored(path, folder) if isinstance(path, str) else path for path in found]
 
 
 def anchored(path: str, folder: Path) -> str:
-    """Return `path` below `folder`, unless it is absolute or a URL."""
-    return path if "://" in path or Path(path).is_absolute() else str(folder / path)
+    """Return `path` below `folder`, unless it is absolute or a URL, or empty."""
+    return path if not path or "://" in path or Path(path).is_absolute() else str(folder / path)
 
 
 def _apply(data: JsonDict, change: str, path: Path) -> None:
@@ -170,7 +232,7 @@ def _apply(data: JsonDict, change: str, path: Path) -> None:
 
 def _only(target: Any, name: str, change: str) -> Any:
     """Return the one table of a list, unless `name` is a number that says which."""
-    if not isinstance(target, list) or name.isdigit():
+    if not isinstance(target, list) or name.isdecimal():
         return target
     if len(target) != 1:
         raise RecipeError(
@@ -190,5 +252,5 @@ def _child(target: Any, name: str, change: str, path: Path) -> Any:
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text

@@ -6,13 +6,11 @@ paths, workers) stands outside that promise.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from lisdata.atomic import write_atomically
 from lisdata.engines import run_units
 from lisdata.errors import DamagedShardError, PlanError, RunError
 from lisdata.inputs import DATASET_MARK
+from lisdata.locks import LOCK, hold_lock
 from lisdata.shards.manifest import (
     MANIFEST,
     check_hashes,
@@ -34,7 +33,7 @@ from lisdata.shards.manifest import (
 )
 
 JsonDict = dict[str, Any]
-PLAN, RUN, COMMITS, LOCK = "plan.json", "run.json", "commits", ".lock"
+PLAN, RUN, COMMITS = "plan.json", "run.json", "commits"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +79,7 @@ def run_job(job: Job, *, workers: int = 1, fresh: bool = False, on_progress: OnP
     if workers < 1:
         raise ValueError(f"expected at least one worker, got {workers=}")
     directory = job.directory
-    directory.mkdir(parents=True, exist_ok=True)
-    with _only_run(directory):
+    with hold_lock(directory, "another run"):
         if fresh:
             _clear(directory)
         finished = _adopt_plan(job)
@@ -251,25 +249,6 @@ def _clear(directory: Path) -> None:
 def _is_own(path: Path) -> bool:
     """Tell whether this is a plan or manifest of lisdata, be it damaged, and not just any file of that name."""
     return path.is_file() and DATASET_MARK in path.read_bytes()
-
-
-@contextmanager
-def _only_run(directory: Path) -> Iterator[None]:
-    """Hold the folder's lock, so that two runs never write to it at once."""
-    path = directory / LOCK
-    while True:
-        with path.open("w") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise PlanError(f"{directory}: another run is writing here") from None
-            if not path.exists() or not os.path.samestat(os.fstat(stream.fileno()), path.stat()):
-                continue  # the run that held it removed it between our two steps
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
-            return
 
 
 def _now() -> str:

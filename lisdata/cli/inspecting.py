@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import orjson
 
-from lisdata.cli.printing import print_rows
+from lisdata.cli.drawings import print_drawings, write_svg
+from lisdata.cli.printing import counted, print_rows
 from lisdata.contents import Content
 from lisdata.datasets import open as open_dataset
 from lisdata.errors import LisDataError
@@ -22,8 +23,13 @@ MAX_CELLS = 16
 MAX_WIDTH = 60
 
 
-def print_records(path: Path, *, record: str | None, limit: int, shared: bool, as_json: bool) -> None:
-    """Print one record, or the first `limit`; token rows when the dataset holds those."""
+def print_records(
+    path: Path, *, record: str | None, limit: int, shared: bool, table: bool, svg: Path | None, as_json: bool
+) -> None:
+    """Print one record, or the first `limit`; token rows when the dataset holds those.
+
+    Sentences with a tree are drawn unless a `table` is wanted, the first of them to the file `svg` too.
+    """
     dataset = open_dataset(path)
     if not isinstance(dataset, IncidenceDataset):
         from lisdata.cli.token_rows import print_token_rows
@@ -31,13 +37,18 @@ def print_records(path: Path, *, record: str | None, limit: int, shared: bool, a
         print_token_rows(dataset, record=record, limit=limit, as_json=as_json)
         return
     structures = _chosen(dataset, record, limit)
+    if svg is not None:
+        write_svg(structures, svg)
     if as_json:
         for structure in structures:
             click.echo(orjson.dumps(structure.to_dict()).decode())
         return
     if record is None:
-        click.echo(f"{path}: {len(dataset)} structures, the first {len(structures)}", err=True)
-    print_rows(HEADER, table_rows(structures, shared=shared))
+        click.echo(f"{path}: {counted(len(dataset), 'structures')}, the first {len(structures)}", err=True)
+    drawn = set() if table or shared else {s.record_id for s in structures if print_drawings(s)}
+    rest = [s for s in structures if s.record_id not in drawn]
+    if rest:
+        print_rows(HEADER, table_rows(rest, shared=shared))
 
 
 def _chosen(dataset: IncidenceDataset, record: str | None, limit: int) -> list[Structure]:
@@ -122,7 +133,7 @@ def _grid_rows(structure: Structure, first_occurrence: int, first_instance: int)
             )
         )
     if structure.tensor.size > MAX_CELLS:
-        rows.append(("...", f"{structure.tensor.size - MAX_CELLS} more cells", "", "", "", ""))
+        rows.append(("...", counted(structure.tensor.size - MAX_CELLS, "more cells"), "", "", "", ""))
     return rows
 
 

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
+from difflib import get_close_matches
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
-from lisdata.errors import LisDataError
+from lisdata.errors import BadRecordError, LisDataError
 
 INTERRUPTED = 130
 
 
+class ResumingCommand(click.Command):
+    """A command that goes on where it was when it was stopped; `bad_record_advice` says how, past a bad record."""
+
+    bad_record_advice = ""
+
+
 class CleanGroup(click.Group):
     """A group whose commands end with 1 on wrong data, 2 on wrong usage, 130 on Ctrl-C, each with one clear line."""
+
+    kind = "command"  # what its members are called
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called; an unknown name fails with one like it and all that there are."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            ctx.fail(_describe_unknown(args[0], self.list_commands(ctx), self.kind))
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, turning the library's errors into exit codes."""
@@ -23,34 +39,40 @@ class CleanGroup(click.Group):
             return super().invoke(ctx)
         except LisDataError as error:
             click.echo(f"Error: {error}", err=True)
+            advice = getattr(self._called(ctx).command, "bad_record_advice", "")
+            if advice and isinstance(error, BadRecordError):
+                click.echo(advice, err=True)
             ctx.exit(1)
         except BrokenPipeError:
             raise
         except (ValueError, OSError) as error:
             if type(error) is ValueError:  # a caller's wrong argument; its children (UnicodeError ...) are wrong data
-                raise click.UsageError(str(error), ctx) from error
+                raise click.UsageError(str(error), self._called(ctx)) from error
             click.echo(f"Error: {error}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
-            click.echo("Interrupted: what is done is kept; the same command goes on from there.", err=True)
+            does_resume = isinstance(self._called(ctx).command, ResumingCommand)
+            kept = "what is done is kept; the same command goes on from there"
+            click.echo(f"Interrupted: {kept if does_resume else 'the same command begins anew'}.", err=True)
             ctx.exit(INTERRUPTED)
 
+    def _called(self, ctx: click.Context) -> click.Context:
+        """Return the context of the command that was called, for its usage line; the group's own where none was."""
+        name = ctx.invoked_subcommand
+        command = None if name is None else self.get_command(ctx, name)
+        return ctx if command is None else click.Context(command, info_name=name, parent=ctx)
 
-def options_of(settings: type[Any], *, leave_out: tuple[str, ...] = ()) -> list[click.Option]:
+
+def _describe_unknown(name: str, known: list[str], kind: str) -> str:
+    similar = get_close_matches(name, known, n=1)
+    guess = f"; did you mean {similar[0]}?" if similar else "."
+    return f"No such {kind} {name!r}{guess} {kind.capitalize()}s: {', '.join(known)}."
+
+
+def options_of(settings: type[Any]) -> list[click.Option]:
     """Return one option a field of a settings dataclass; help and choices come from its metadata and type."""
     hints = get_type_hints(settings)
-    return [_option(f, hints[f.name]) for f in fields(settings) if f.name not in leave_out]
-
-
-def add_options(settings: type[Any], *, leave_out: tuple[str, ...] = ()) -> Callable[[Any], Any]:
-    """Return a decorator that adds `options_of(settings)` to a command function."""
-
-    def decorate(function: Any) -> Any:
-        params = getattr(function, "__click_params__", [])
-        function.__click_params__ = [*reversed(options_of(settings, leave_out=leave_out)), *params]
-        return function
-
-    return decorate
+    return [_option(f, hints[f.name]) for f in fields(settings)]
 
 
 def _option(field: Field[Any], hint: Any) -> click.Option:
@@ -64,8 +86,12 @@ def _option(field: Field[Any], hint: Any) -> click.Option:
         return click.Option([f"{name}/--no-{name[2:]}"], default=default, help=text, show_default=True)
     if get_origin(inner) is tuple:
         kind = get_args(inner)[0]
+        end = "." if text.endswith(".") else ""
+        text = f"{text.removesuffix('.')}; may be given several times{end}"
         return click.Option([name], multiple=True, default=default, type=kind, help=text, show_default=True)
     kind = click.Choice([str(v) for v in get_args(inner)]) if get_origin(inner) is Literal else inner
+    if field.metadata.get("is_path"):
+        kind = click.Path(exists=True, dir_okay=False)
     required = field.default is MISSING and field.default_factory is MISSING
     return click.Option(
         [name], default=default, type=kind, help=text, show_default=not optional and default != "", required=required

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from lisdata.cli.options import INTERRUPTED
-from lisdata.cli.printing import print_manifest
+from lisdata.cli.printing import counted, print_idle_workers, print_manifest
 from lisdata.cli.progress import counter, run_progress
 from lisdata.errors import RecipeError
-from lisdata.pipeline import check_data, clear_outputs, make_data, planned_steps
+from lisdata.pipeline import PlannedStep, check_data, clear_outputs, make_data, planned_steps
 from lisdata.recipe import Recipe, choose_models, load_recipe
 from lisdata.runs import OnProgress
 
@@ -34,14 +34,13 @@ def run_recipe(
 ) -> None:
     """Run the steps ("data", "train", "evaluate") of a recipe that it has, for all its models or those named."""
     recipe = choose_models(load_recipe(path, changes), models)
-    if "data" in steps:
-        check_data(recipe, to)
-    if recipe.models:
+    num_units = check_data(recipe, to) if "data" in steps else []
+    if recipe.models or recipe.evaluate:
         from lisdata.experiment import check_models
 
         check_models(recipe)
     if dry_run:
-        click.echo("\n".join(planned_steps(recipe, to)))
+        _print_steps(planned_steps(recipe, to, num_units), workers)
         return
     if fresh:
         clear_outputs(to)
@@ -56,6 +55,13 @@ def run_recipe(
 
         click.echo(evaluate_models(recipe, to), nl=False)
         click.echo(f"report and plot: {to}", err=True)
+
+
+def _print_steps(steps: list[PlannedStep], workers: int) -> None:
+    for step in steps:
+        click.echo(step.text if step.num_units is None else f"{step.text} ({counted(step.num_units, 'units')})")
+    most = max((step.num_units or 0 for step in steps), default=0)
+    print_idle_workers(workers, most, can_grow=True, setting="unit_mib in a [[source]] of large files")
 
 
 def _make_data(recipe: Recipe, to: Path, workers: int) -> None:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from lisdata.shards.verifying import VerifyReport
 
 
+def counted(count: int, name: str) -> str:
+    """Return "1 row" or "2 rows" for the plural `name`."""
+    return f"{count:,} {name.removesuffix('s') if count == 1 else name}"
+
+
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table of left-aligned columns, the header underlined."""
     table = [tuple(header), *(tuple(r) for r in rows)]
@@ -25,7 +30,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_manifest(to: Path, manifest: dict[str, Any]) -> None:
     """Print where a dataset is and what it holds."""
-    counts = ", ".join(f"{count:,} {name}" for name, count in manifest["counts"].items() if count)
+    counts = ", ".join(counted(count, name) for name, count in manifest["counts"].items() if count)
     click.echo(f"{to}: {counts or 'empty'}")
     kinds = manifest.get("kinds", {})
     if len(kinds) > 1:
@@ -34,23 +39,35 @@ def print_manifest(to: Path, manifest: dict[str, Any]) -> None:
     if rejected:
         is_kept = any(name.startswith("rejects/") for name in manifest["files"])
         where = f", kept in {to / 'rejects'}" if is_kept else ", skipped"
-        click.echo(f"rejected: {rejected:,} records{where}")
+        click.echo(f"rejected: {counted(rejected, 'records')}{where}")
     for name, value in manifest.get("report", {}).items():
         if value:
             click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
 
 
-def print_sample(sample: Sample) -> None:
-    """Print a dry run: inputs, units, first structures."""
+def print_sample(sample: Sample, *, workers: int) -> None:
+    """Print a dry run: inputs, units (and whether they keep `workers` busy), first structures."""
     from lisdata.cli.inspecting import HEADER, table_rows
+    from lisdata.inputs import MEBIBYTE
+    from lisdata.registry import load_source
 
     for entry in sample.plan["inputs"]:
         note = f", {entry['compression']}" if entry["compression"] else ""
-        click.echo(f"input {entry['index']}: {entry['name']} ({entry['size']:,} bytes{note})")
+        click.echo(f"input {entry['index']}: {entry['name']} ({counted(entry['size'], 'bytes')}{note})")
     units = sample.plan["units"]
-    click.echo(f"{len(units)} units of about {sample.plan['unit_mib']} MiB; nothing was written")
+    click.echo(f"{counted(len(units), 'units')} of about {sample.plan['unit_mib']} MiB; nothing was written")
+    can_be_cut = load_source(sample.plan["source"]).splits or len(units) < len(sample.plan["inputs"])
+    is_large = any(unit["weight"] > MEBIBYTE for unit in units)
+    print_idle_workers(workers, len(units), can_grow=can_be_cut and is_large, setting="--unit-mib")
     click.echo("first structures:")
     print_rows(HEADER, table_rows(list(sample.structures)))
+
+
+def print_idle_workers(workers: int, num_units: int, *, can_grow: bool, setting: str) -> None:
+    """Say on stderr when there are more workers than units, each the work of one, and what would give more units."""
+    if workers > num_units:
+        remedy = f"smaller {setting} gives more" if can_grow else "no more can be made of these files"
+        click.echo(f"{workers} workers but {counted(num_units, 'units')}: {remedy}", err=True)
 
 
 def print_export(reports: Sequence[ExportReport]) -> None:
@@ -59,7 +76,7 @@ def print_export(reports: Sequence[ExportReport]) -> None:
         for path in report.files:
             click.echo(str(path))
         if not report.losses:
-            click.echo(f"lossless: {report.num_records:,} records")
+            click.echo(f"lossless: {counted(report.num_records, 'records')}")
         for name, count in report.losses.items():
             click.echo(f"not lossless: {name}: {count:,}")
 
@@ -70,8 +87,9 @@ def print_verification(path: Path, report: VerifyReport) -> None:
         click.echo(f"BAD {problem}")
     for name in report.strangers:
         click.echo(f"note: {path / name} is not part of the dataset", err=True)
-    verdict = "bad" if report.problems else "good"
-    click.echo(f"{path}: {verdict}, {report.num_files} files, {report.num_bytes / 1e6:,.1f} MB checked")
+    verdict = "good" if report.ok else "bad"
+    files = counted(report.num_files, "files")
+    click.echo(f"{path}: {verdict}, {files}, {report.num_bytes / 1e6:,.1f} MB checked")
 
 
 def print_registry(groups: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import click
 
+from lisdata.cli.printing import counted
 from lisdata.runs import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -19,12 +20,12 @@ Show = Callable[[float, float, str], None]
 def run_progress(label: str) -> Iterator[Callable[[Progress], None]]:
     """Give a callback for `run_job` that shows units, MB, rate and time left."""
     with counter(label, unit="MB") as show:
-        yield lambda p: show(p.weight_done / 1e6, p.weight / 1e6, f"{p.num_done}/{p.num_units} units")
+        yield lambda p: show(p.weight_done / 1e6, p.weight / 1e6, f"{p.num_done}/{counted(p.num_units, 'units')}")
 
 
 @contextmanager
 def counter(label: str, *, unit: str) -> Iterator[Show]:
-    """Give a callback (done, total, note) that shows a bar with rate and time left."""
+    """Give a callback (done, total, note) that shows a bar with rate and time left; `unit` is a plural, or MB."""
     show = _bar(label, unit) if sys.stderr.isatty() else _lines(label, unit)
     callback = next(show)
     try:
@@ -51,7 +52,7 @@ def _bar(label: str, unit: str) -> Generator[Show, None, None]:
 
         def show(done: float, total: float, note: str) -> None:
             rate = done / max(time.monotonic() - started, 1e-9)
-            amount = f"{done / total if total else 1:4.0%} {done:,.1f}/{total:,.1f} {unit} {rate:,.1f} {unit}/s"
+            amount = f"{done / total if total else 1:4.0%} {_amount(done, total, unit)} {rate:,.1f} {unit}/s"
             bar.update(task, completed=done, total=total or None, amount=amount, note=note)
 
         yield show
@@ -67,6 +68,12 @@ def _lines(label: str, unit: str) -> Generator[Show, None, None]:
             return
         last[0] = elapsed
         left = f", {(total - done) / done * elapsed:.0f} s left" if 0 < done < total else ""
-        click.echo(f"{label}: {done:.1f}/{total:.1f} {unit} ({note}) in {elapsed:.1f} s{left}", err=True)
+        click.echo(f"{label}: {_amount(done, total, unit)} ({note}) in {elapsed:.1f} s{left}", err=True)
 
     yield show
+
+
+def _amount(done: float, total: float, unit: str) -> str:
+    if unit == "MB":
+        return f"{done:,.1f}/{total:,.1f} MB"
+    return f"{done:,.0f}/{counted(int(total), unit)}"

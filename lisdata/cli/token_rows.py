@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lisdata.cli.printing import print_rows
+from lisdata.cli.printing import counted, print_rows
 from lisdata.errors import LisDataError
 from lisdata.schema import StructureKind
 from lisdata.token_shards import TokenDataset
@@ -29,7 +29,7 @@ def print_token_rows(dataset: TokenDataset, *, record: str | None, limit: int, a
             click.echo(orjson.dumps(_row_to_dict(dataset, row, spell)).decode())
         return
     if record is None:
-        click.echo(f"{dataset.path}: {len(dataset)} rows, the first {len(rows)}", err=True)
+        click.echo(f"{dataset.path}: {counted(len(dataset), 'rows')}, the first {len(rows)}", err=True)
     columns = [name for name in ("role", *_NUMBERS) if name in dataset.schema.names]
     print_rows(
         ("row", "kind", "id", "token", *columns),
@@ -68,7 +68,7 @@ def _lines(dataset: TokenDataset, row: int, spell: Any, columns: list[str]) -> l
         shown = (_role(dataset, n) if name == "role" else str(n) for name, n in numbers.items())
         lines.append((str(row), kind, str(ids[place]), repr(spell([int(ids[place])])), *shown))
     if not lines or len(ids) > MAX_TOKENS:
-        rest = f"{len(ids) - MAX_TOKENS} more tokens" if lines else "no tokens"
+        rest = counted(len(ids) - MAX_TOKENS, "more tokens") if lines else "no tokens"
         lines.append((str(row), kind, "", rest, *("" for _ in columns)))
     return lines
 

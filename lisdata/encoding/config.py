@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from lisdata.encoding.characters import UnknownCharacter
 from lisdata.encoding.tokenizers import CHARACTERS
@@ -13,8 +13,8 @@ from lisdata.vocabulary import UnknownRole
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
-def _help(text: str) -> dict[str, str]:
-    return {"help": text}
+def _help(text: str, *, is_path: bool = False) -> dict[str, Any]:
+    return {"help": text, "is_path": is_path}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,8 @@ class EncodeConfig:
         default=CHARACTERS, metadata=_help("chars, or a local file: a tokenizers JSON (also .gz), or a characters.json")
     )
     vocabulary: str | None = field(
-        default=None, metadata=_help("characters.json that freezes the characters (with --tokenizer chars)")
+        default=None,
+        metadata=_help("characters.json that freezes the characters (with --tokenizer chars)", is_path=True),
     )
     unknown_character: UnknownCharacter = field(
         default="error", metadata=_help("what a character outside the vocabulary is: error, or unk")
@@ -59,9 +60,11 @@ class EncodeConfig:
         ),
     )
     label_table: str | None = field(
-        default=None, metadata=_help("TSV or CSV file of key and label, used instead of the predicate")
+        default=None, metadata=_help("TSV or CSV file of key and label, used instead of the predicate", is_path=True)
     )
-    labels: str | None = field(default=None, metadata=_help("roles.json that freezes the numbers of roles"))
+    labels: str | None = field(
+        default=None, metadata=_help("roles.json that freezes the numbers of roles", is_path=True)
+    )
     unknown_role: UnknownRole = field(
         default="error", metadata=_help("what a role outside --labels is: error, unk, or append")
     )
@@ -94,6 +97,14 @@ class EncodeConfig:
             raise ValueError(f"expected label columns of the form ROLE=>ROLE, got {', '.join(self.label_columns)}")
         if not self.label_language:
             raise ValueError("expected at least one label language ('' for labels without one)")
+        if self.surface != "label":
+            self._refuse_label_settings()
+
+    def _refuse_label_settings(self) -> None:
+        """Refuse what says how labels are found where none is looked for."""
+        for setting in fields(self):
+            if setting.name.startswith("label_") and getattr(self, setting.name) != setting.default:
+                raise ValueError(f"{setting.name} is for surface = label only, got it with {self.surface}")
 
     @property
     def label_roles(self) -> tuple[tuple[str, str], ...]:

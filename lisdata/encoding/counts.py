@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+
+def _count(text: str) -> Any:
+    return field(default=0, metadata={"help": text})
 
 
 @dataclass(slots=True, kw_only=True)
 class EncodeCounts:
-    """Counts of one part, summed in the manifest.
+    """Counts of one part, summed in the manifest: its totals, and a report of what is not as one might expect."""
 
-    structures, rows, tokens: what was read and written; empty_structures gave no token.
-    endpoints: those that were spelled; endpoints_without_pieces have an empty surface; cells_left_out were cut from
-    grids.
-    isolated_occurrences take part in no instance, so no view shows them; nor do endpoints show empty_instances.
-    documents_not_utf8: their bytes that do not fit are read as lone surrogates, one a byte.
-    incidences_left_out: those of a sequence that are not its words' (arcs, fields), which do not repeat its text.
-    words, words_without_piece: occurrences that spell the running text, and those that no piece begins; tags_lost are
-    the hexatags of the latter. pieces_over_several_words went to the first of them; pieces_without_word belong to none.
-    contents_by_label, contents_by_local_name, contents_without_label: what `--surface label` found, distinct in a part.
-    characters_replaced: unknown ones that became UNK, or lone surrogates that a tokenizer cannot take.
-    unknown_roles: pieces whose role became UNK. structures_cut were longer than the context.
-    """
-
-    structures: int = 0
-    rows: int = 0
-    tokens: int = 0
-    empty_structures: int = 0
-    endpoints: int = 0
-    endpoints_without_pieces: int = 0
-    cells_left_out: int = 0
-    isolated_occurrences: int = 0
-    empty_instances: int = 0
-    documents_not_utf8: int = 0
-    incidences_left_out: int = 0
-    words: int = 0
-    words_without_piece: int = 0
-    tags_lost: int = 0
-    pieces_over_several_words: int = 0
-    pieces_without_word: int = 0
-    contents_by_label: int = 0
-    contents_by_local_name: int = 0
-    contents_without_label: int = 0
-    characters_replaced: int = 0
-    unknown_roles: int = 0
-    structures_cut: int = 0
+    structures: int = _count("structures read")
+    rows: int = _count("rows written")
+    tokens: int = _count("tokens written")
+    empty_structures: int = _count("structures that gave no token")
+    endpoints: int = _count("incidences that were spelled")
+    endpoints_without_pieces: int = _count("of these, those that gave no token: their surface is empty")
+    cells_left_out: int = _count("cells of grids beyond --grid-max-cells")
+    isolated_occurrences: int = _count("occurrences of no instance, which no view shows")
+    empty_instances: int = _count("instances without incidences, which endpoints do not show")
+    documents_not_utf8: int = _count("texts with bytes that are not UTF-8, each read as one lone surrogate")
+    incidences_left_out: int = _count("incidences of a sequence that are not its words' (arcs, fields ...)")
+    words: int = _count("occurrences that spell the running text")
+    words_without_piece: int = _count("of these, those that share a token with the word before, so none is theirs")
+    tags_lost: int = _count("hexatags of those words")
+    pieces_over_several_words: int = _count("tokens over several words; they are the first one's")
+    pieces_without_word: int = _count("tokens of no word (spaces ...); they are written all the same")
+    contents_by_label: int = _count("contents spelled by a label (--surface label), distinct in a part")
+    contents_by_local_name: int = _count("entities without a label, spelled by the end of their IRI")
+    contents_without_label: int = _count("entities without a label in all, those with a local name included")
+    characters_replaced: int = _count("characters that became the unknown one, or that a tokenizer cannot take")
+    unknown_roles: int = _count("tokens whose role became <unk>")
+    structures_continued_in_next_row: int = _count("structures longer than --context; no token is lost")
 
     def to_dict(self) -> dict[str, int]:
         """Return all counts by name."""
@@ -51,5 +43,5 @@ class EncodeCounts:
 
     def add(self, more: dict[str, int]) -> None:
         """Add the counts that `to_dict` of another part gave."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + more[field.name])
+        for count in fields(self):
+            setattr(self, count.name, getattr(self, count.name) + more[count.name])

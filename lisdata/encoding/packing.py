@@ -50,7 +50,7 @@ class ContextPacker:
         """Return windows of at most `context` tokens as rows; structures without tokens vanish."""
         lengths = rows.lengths
         num_windows = -(-lengths // self._context)
-        self._counts.structures_cut += int(np.count_nonzero(num_windows > 1))
+        self._counts.structures_continued_in_next_row += int(np.count_nonzero(num_windows > 1))
         if np.all(num_windows == 1):
             return rows
         row = row_numbers(offsets_of(num_windows))

@@ -6,7 +6,8 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -66,7 +67,8 @@ class SubwordTokenizer:
 
         self.origin = origin
         self._data = data
-        self._backend: Any = Backend.from_str(data.decode())
+        with self._library_errors():
+            self._backend: Any = Backend.from_str(data.decode())
         self._backend.no_truncation()
         self._backend.no_padding()
         vocabulary: dict[str, int] = self._backend.get_vocab(with_added_tokens=True)
@@ -77,22 +79,37 @@ class SubwordTokenizer:
     def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:
         """Return the pieces of each text; a lone surrogate, which the library cannot take, is read as U+FFFD."""
         scalar, num_replaced = without_surrogates(texts)
-        found = self._backend.encode_batch(scalar, add_special_tokens=special_tokens)
+        with self._library_errors():
+            found = self._backend.encode_batch(scalar, add_special_tokens=special_tokens)
         offsets = offsets_of(np.fromiter(map(len, found), np.int64, len(found)))
         total = int(offsets[-1])
-        ids = np.fromiter(chain.from_iterable(e.ids for e in found), np.int32, total)
+        with self._library_errors():
+            ids = np.fromiter(chain.from_iterable(e.ids for e in found), np.int32, total)
         flat = chain.from_iterable(chain.from_iterable(e.offsets for e in found))
         places = np.fromiter(flat, np.int64, 2 * total).reshape(-1, 2)
         return Pieces(offsets=offsets, ids=ids, begin=places[:, 0], end=places[:, 1], num_replaced=num_replaced)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text that `ids` spell, by the tokenizer's own decoder, special tokens included."""
-        text: str = self._backend.decode([int(i) for i in ids], skip_special_tokens=False)
+        with self._library_errors():
+            text: str = self._backend.decode([int(i) for i in ids], skip_special_tokens=False)
         return text
 
     def to_json(self) -> bytes:
         """Return the JSON as it was read."""
         return self._data
+
+    @contextmanager
+    def _library_errors(self) -> Iterator[None]:
+        """Turn what the library says of a JSON that it cannot take, or of an id beyond int32, into a SchemaError."""
+        try:
+            yield
+        except BaseException as error:
+            # The library has no class of its own for its errors; those of a panic cannot be imported.
+            is_its_own = type(error) in (Exception, OverflowError) or type(error).__name__ == "PanicException"
+            if not is_its_own:
+                raise
+            raise SchemaError(f"{self.origin}: expected a tokenizer that works, found: {error}") from error
 
 
 def without_surrogates(texts: Sequence[str]) -> tuple[list[str], int]:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -60,8 +61,9 @@ def _run_pool(run: RunUnit, units: list[JsonDict], workers: int) -> Iterator[Jso
         running: dict[Future[None], JsonDict] = {}
         try:
             while True:
-                while len(running) < 2 * workers and (unit := next(queue, None)) is not None:
-                    running[pool.submit(_run_in_worker, unit)] = unit
+                with _interruptions_put_off():  # the first submissions start the workers
+                    while len(running) < 2 * workers and (unit := next(queue, None)) is not None:
+                        running[pool.submit(_run_in_worker, unit)] = unit
                 if not running:
                     return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -74,6 +76,19 @@ def _run_pool(run: RunUnit, units: list[JsonDict], workers: int) -> Iterator[Jso
             raise
 
 
+@contextmanager
+def _interruptions_put_off() -> Iterator[None]:
+    """Hold SIGINT back inside; processes that start here hold it back until `_begin_worker`, all their imports long.
+
+    Ctrl-C reaches all processes of the terminal, and only the parent is to speak of it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _worker: dict[str, RunUnit] = {}
 
 
@@ -84,7 +99,8 @@ def _begin_worker(run: RunUnit, lifeline: Connection) -> None:
     """
     _worker["run"] = run
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all processes: only the parent speaks of it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends without a word
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def watch() -> None:
         try:

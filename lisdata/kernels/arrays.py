@@ -23,6 +23,11 @@ def binary_buffers(array: pa.Array) -> tuple[Int64, UInt8]:
     return rows, np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return the chunks of a column as one array; a single chunk is not copied."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def binary_array(offsets: Int64, data: UInt8, type_: pa.DataType) -> pa.Array:
     """Return a large_binary or large_string array over `offsets` and `data`."""
     return pa.Array.from_buffers(type_, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])

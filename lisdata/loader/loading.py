@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
+from lisdata.datasets import open as open_dataset
 from lisdata.errors import PlanError
 from lisdata.loader.batches import Batch, BatchForm, BatchMaker
 from lisdata.loader.order import Shuffle, order_of
 from lisdata.loader.plans import BatchPlan, Split, Tail
 from lisdata.loader.prefetch import WorkerProcesses, make_in_thread
+from lisdata.shards import IncidenceDataset
 from lisdata.token_shards.dataset import TokenDataset
 
 STATE_VERSION = 1
@@ -21,6 +24,8 @@ _ROWS_PER_TASK = 512
 
 class Loader:
     """Iterates over the rest of an epoch in batches of `batch_size` rows for this rank, of `world_size` ranks.
+
+    `dataset` is a TokenDataset, or the folder of one.
 
     The order of the rows is a function of seed and epoch alone. Global batch k is elements [k B W, (k + 1) B W) of
     that order, split evenly over the ranks: no row is left out or seen by two of them. The last, incomplete global
@@ -40,7 +45,7 @@ class Loader:
 
     def __init__(
         self,
-        dataset: TokenDataset,
+        dataset: TokenDataset | str | Path,
         batch_size: int,
         *,
         shuffle: Shuffle = True,
@@ -61,6 +66,7 @@ class Loader:
     ) -> None:
         if num_workers < 0 or prefetch < 0:
             raise ValueError(f"expected {num_workers=} and {prefetch=} of at least 0")
+        dataset = _opened(dataset)
         self.dataset, self._prefetch = dataset, prefetch
         rank, world_size = _rank_of_world(rank, world_size)
         self._split = Split(num_rows=len(dataset), batch_size=batch_size, rank=rank, world_size=world_size, tail=tail)
@@ -174,6 +180,15 @@ class Loader:
             group = max(1, _ROWS_PER_TASK // self.batch_size)
             return make_in_thread(self._maker.make, plans, self._prefetch, group=group)
         return map(self._maker.make, plans)
+
+
+def _opened(dataset: TokenDataset | str | Path) -> TokenDataset:
+    found = open_dataset(dataset) if isinstance(dataset, str | Path) else dataset
+    if isinstance(found, IncidenceDataset):
+        raise ValueError(f"{found.path} holds structures, not yet tokens: encode it first (lisdata.encode)")
+    if not isinstance(found, TokenDataset):
+        raise ValueError(f"expected a TokenDataset or the folder of one, got {type(found).__name__}")
+    return found
 
 
 def _rank_of_world(rank: int | None, world_size: int | None) -> tuple[int, int]:

@@ -60,12 +60,40 @@ MODELS: dict[str, ModelEntry] = {
         columns=("input_ids",),
         summary="characters addressed by place in the line and by the line's content",
     ),
+    "zero-offset": ModelEntry(
+        module="lisdata.models.zero_offset",
+        config_name="ZeroOffsetConfig",
+        model_name="ZeroOffset",
+        columns=("input_ids",),
+        summary="characters addressed by place in the line alone",
+    ),
+    "own-line": ModelEntry(
+        module="lisdata.models.own_line",
+        config_name="OwnLineConfig",
+        model_name="OwnLine",
+        columns=("input_ids",),
+        summary="characters that see their own line only",
+    ),
+    "sliding-window": ModelEntry(
+        module="lisdata.models.sliding_window",
+        config_name="SlidingWindowConfig",
+        model_name="SlidingWindow",
+        columns=("input_ids",),
+        summary="characters under rotary positions that see the last few only",
+    ),
     "lisformer": ModelEntry(
         module="lisdata.models.lisformer",
         config_name="LisformerConfig",
         model_name="Lisformer",
         columns=("input_ids", "role", "instance", "position", "document"),
         summary="endpoints of any token shards, addressed by position, role and instance",
+    ),
+    "sipe-transformer-xl": ModelEntry(
+        module="lisdata.models.transformer_xl",
+        config_name="TransformerXlConfig",
+        model_name="TransformerXl",
+        columns=("input_ids", "terminal", "nonterminal", "document"),
+        summary="tokens under relative positions, with hexatags injected in any of SiPE's ways",
     ),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import orjson
 from lisdata.atomic import write_atomically
 from lisdata.errors import DamagedShardError, SchemaError
 from lisdata.schema import SCHEMA_VERSION
+from lisdata.shards.manifest_shapes import check_any_manifest, check_incidence_manifest, check_token_manifest
 
 INCIDENCE_FORMAT = "lisdata-incidence"
 TOKEN_FORMAT = "lisdata-tokens"
 MANIFEST = "manifest.json"
 PART_TABLES = ("structures", "contents", "labels", "handles")  # of each part of an incidence dataset, a file in each
+_MAX_NAME_BYTES = 255
 
 
 def canonical_json(data: Any) -> bytes:
@@ -64,37 +67,52 @@ def write_manifest(directory: Path, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_manifest(directory: Path, expected_format: str | None = None) -> dict[str, Any]:
-    """Return the manifest of a dataset; refuse another format, a newer version, or a path that leaves the folder."""
+    """Return the manifest of a dataset, its fields checked.
+
+    SchemaError for another format, a newer version, or a path that leaves the folder; DamagedShardError, naming the
+    field, for what is not of its type or does not fit the rest.
+    """
     if not directory.is_dir():
         raise DamagedShardError(f"{directory}: expected a dataset folder, found none")
-    if not (directory / MANIFEST).exists() and (directory / "plan.json").exists():
+    path = directory / MANIFEST
+    if not path.exists() and (directory / "plan.json").exists():
         raise DamagedShardError(f"{directory}: the run that writes it has not finished (no {MANIFEST}): run it again")
-    body = read_sealed(directory / MANIFEST)
+    body = read_sealed(path)
     version = body.get("schema_version")
-    if not isinstance(version, int) or version > SCHEMA_VERSION or version < 1:
-        raise SchemaError(f"{directory / MANIFEST}: expected a schema version up to {SCHEMA_VERSION}, found {version}")
+    if type(version) is not int or version > SCHEMA_VERSION or version < 1:
+        raise SchemaError(f"{path}: expected a schema version up to {SCHEMA_VERSION}, found {version}")
     if expected_format is not None and body.get("format") != expected_format:
-        raise SchemaError(f"{directory / MANIFEST}: expected format {expected_format}, found {body.get('format')}")
+        raise SchemaError(f"{path}: expected format {expected_format}, found {body.get('format')}")
+    check_any_manifest(path, body)
     for name in body["files"]:
         check_inside(directory, name)
+    if body["format"] == INCIDENCE_FORMAT:
+        check_incidence_manifest(path, body)
+        check_parts(directory, body)
+    if body["format"] == TOKEN_FORMAT:
+        check_token_manifest(path, body)
     return body
 
 
 def check_inside(directory: Path, name: str) -> Path:
     """Return directory / name; raise SchemaError when the name leaves the folder."""
     parts = Path(name).parts
-    if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name:
+    is_name = "\0" not in name and len(os.fsencode(name)) <= _MAX_NAME_BYTES
+    if not parts or not is_name or Path(name).is_absolute() or ".." in parts or "\\" in name:
         raise SchemaError(f"{directory / MANIFEST}: expected names inside the folder, found {name!r}")
     return directory / name
 
 
 def check_parts(directory: Path, body: dict[str, Any]) -> None:
-    """Raise SchemaError unless each table of each part is among the files of the manifest."""
-    for part in body["parts"]:
-        for table in PART_TABLES:
-            name = f"{table}/{part['name']}.arrow"
-            if name not in body["files"]:
-                raise SchemaError(f"{directory / MANIFEST}: expected {name!r} among its files, found it only as a part")
+    """Raise SchemaError unless the tables of the parts, and no others, are among the files of the manifest."""
+    tables = [f"{table}/{part['name']}.arrow" for part in body["parts"] for table in PART_TABLES]
+    for name in tables:
+        if name not in body["files"]:
+            raise SchemaError(f"{directory / MANIFEST}: expected {name!r} among its files, found it only as a part")
+    folders = tuple(f"{table}/" for table in PART_TABLES)
+    for name in sorted(set(body["files"]).difference(tables)):
+        if name.startswith(folders):
+            raise SchemaError(f"{directory / MANIFEST}: expected each table to be of a part, found {name!r} of none")
 
 
 def check_sizes(directory: Path, body: dict[str, Any]) -> None:

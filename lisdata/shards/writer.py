@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lisdata.atomic import sync_path
 from lisdata.contents import Content
 from lisdata.errors import KeyCollisionError, PlanError
-from lisdata.schema import CONTENTS, HANDLES, LABELS, NO_ROW, STRUCTURES, StructureKind
+from lisdata.schema import CONTENTS, HANDLES, LABELS, NO_ROW, STRUCTURES
+from lisdata.shards.counting import count_rows
 from lisdata.shards.handles import handles_of, sort_handles
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, write_manifest
 from lisdata.structure import Structure
@@ -151,16 +151,10 @@ class ShardWriter:
                 raise KeyCollisionError(f"two contents meet under the key {key}: {names[0]} and {names[1]}")
 
     def _count(self, rows: pa.RecordBatch) -> None:
-        self._counts["structures"] += rows.num_rows
-        for name, column in (("occurrences", "tau"), ("instances", "instance_label"), ("incidences", "sigma")):
-            total = pc.sum(pc.list_value_length(rows.column(column))).as_py()
-            self._counts[name] += total or 0
-        shapes = rows.column("shape")
-        if shapes.null_count < len(shapes):
-            self._counts["cells"] += sum(int(np.prod(s, dtype=object)) for s in shapes.to_pylist() if s is not None)
-        for pair in pc.value_counts(rows.column("kind")).to_pylist():
-            label = StructureKind(pair["values"]).label
-            self._kinds[label] = self._kinds.get(label, 0) + pair["counts"]
+        counts, kinds = count_rows(rows)
+        for total, more in ((self._counts, counts), (self._kinds, kinds)):
+            for name, count in more.items():
+                total[name] = total.get(name, 0) + count
 
 
 def _symbol_columns(contents: pa.RecordBatch) -> npt.NDArray[np.uint32]:

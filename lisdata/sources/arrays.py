@@ -123,7 +123,29 @@ def _dtype_of(descr: Any) -> np.dtype[Any]:
         raise MalformedNpyError(8, "a dtype of plain values (pickled objects are never loaded)", str(dtype))
     if dtype.itemsize == 0 or dtype.subdtype is not None:
         raise MalformedNpyError(8, "a dtype of values of at least one byte", str(dtype))
+    if dtype.kind == "M" and np.datetime_data(dtype)[0] == "generic":
+        raise MalformedNpyError(8, "dates with a unit, such as '<M8[s]'", repr(dtype.str))
+    if dtype.names is not None and not all(map(_is_text, _field_names(np.lib.format.dtype_to_descr(dtype)))):
+        raise MalformedNpyError(8, "names of fields that are UTF-8 text", repr(descr)[:80])
     return dtype
+
+
+def _field_names(descr: list[Any]) -> Iterator[Any]:
+    """Yield the names and titles in NumPy's description of a dtype with fields."""
+    for name, kind, *_ in descr:
+        yield from name if isinstance(name, tuple) else (name,)
+        if isinstance(kind, list):
+            yield from _field_names(kind)
+
+
+def _is_text(name: Any) -> bool:
+    if not isinstance(name, str):
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _shape_of(shape: Any) -> tuple[int, ...]:

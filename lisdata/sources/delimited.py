@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from lisdata.errors import SchemaError
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import ForeignKey, RowRecords
 from lisdata.registry import Reject
@@ -73,7 +74,10 @@ class CsvSource:
 
 
 def layout_of(options: CsvOptions, file: InputFile) -> Layout:
-    """Return how `file` is written and what its columns are, from the options and the schema file."""
+    """Return how `file` is written and what its columns are, from the options and the schema file.
+
+    Raises SchemaError for a schema file that is none, or whose dialect or encoding cannot be.
+    """
     declared = None
     if options.schema is not None:
         declared = load_declared_table(options.schema, _plain_name(file), options.table)
@@ -81,10 +85,18 @@ def layout_of(options: CsvOptions, file: InputFile) -> Layout:
     keys = declared.foreign_keys if declared else ()
     keys += tuple(parse_foreign_key(text) for text in options.foreign_key)
     dialect = declared.dialect if declared else {}
+    delimiter = dialect.get("delimiter", options.delimiter or _usual_delimiter(file))
+    quote = dialect.get("quoteChar", options.quote)
+    encoding = (declared.encoding if declared else None) or options.encoding
+    if declared is not None:
+        try:
+            check_layout_bytes(delimiter, quote, encoding)
+        except ValueError as error:
+            raise SchemaError(f"{options.schema}: {error}") from error
     return Layout(
-        delimiter=dialect.get("delimiter", options.delimiter or _usual_delimiter(file)),
-        quote=dialect.get("quoteChar", options.quote),
-        encoding=(declared.encoding if declared else None) or options.encoding,
+        delimiter=delimiter,
+        quote=quote,
+        encoding=encoding,
         header=dialect.get("header", options.header),
         null_tokens=_null_tokens(options, declared),
         table=table,

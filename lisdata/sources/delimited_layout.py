@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.records import ForeignKey
+from lisdata.sources.character_encodings import encoding_name
 from lisdata.sources.table_schema import DeclaredField
 
 Int64 = npt.NDArray[np.int64]
@@ -58,10 +58,7 @@ def check_layout_bytes(delimiter: str, quote: str | None, encoding: str) -> None
 
 def is_utf8(encoding: str) -> bool:
     """Say whether the encoding is UTF-8, with or without a byte order mark."""
-    try:
-        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
-    except LookupError:
-        raise ValueError(f"unknown encoding {encoding!r}") from None
+    return encoding_name(encoding) in ("utf-8", "utf-8-sig")
 
 
 def undecodable(data: bytes, encoding: str) -> Int64:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import re
+
+from lisdata.sources.character_encodings import encoding_name
 
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _PRESCAN_BYTES = 1024
@@ -58,10 +59,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _read_as(label: str) -> str:
-    try:
-        name = codecs.lookup(label).name
-    except LookupError:
-        raise ValueError(f"unknown encoding {label!r}") from None
+    name = encoding_name(label)
     return _READ_AS.get(name, name)
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-import fsspec
 import orjson
 
 from lisdata.errors import SchemaError
+from lisdata.json_shape import Shape, find_mismatch, shown
 from lisdata.records import ForeignKey
 
 _UNCHECKED = ("object", "array", "list", "duration", "geopoint", "geojson")
 _CHECKED = ("string", "any", "integer", "number", "boolean", "date", "datetime", "time", "year", "yearmonth")
 _OTHER_SPELLINGS = ("decimalChar", "groupChar", "bareNumber", "trueValues", "falseValues")
 # Dialect properties that are understood, and those that are accepted only with the value that says nothing.
-_DIALECT = ("delimiter", "quoteChar", "header")
+_DIALECT: dict[str, Shape] = {"delimiter": str, "quoteChar": (str, None), "header": bool}
 _NEUTRAL = {"doubleQuote": (True,), "skipInitialSpace": (False,), "commentChar": ("",), "caseSensitiveHeader": (True,)}
 
 
@@ -48,10 +48,8 @@ def load_declared_table(path: str, file_name: str, table: str | None) -> Declare
 
     SchemaError for what is not one, for no or several fitting resources, and for a dialect that is not understood.
     """
-    with fsspec.open(path, "rb").open() as stream:
-        text = stream.read()
     try:
-        data = orjson.loads(text)
+        data = orjson.loads(Path(path).read_bytes())
     except orjson.JSONDecodeError as error:
         raise SchemaError(f"{path}: expected JSON, found {error}") from error
     if isinstance(data, dict) and isinstance(data.get("resources"), list):
@@ -84,9 +82,10 @@ def _is_same_file(path: Any, file_name: str) -> bool:
 
 
 def _read_resource(path: str, resource: dict[str, Any]) -> DeclaredTable:
-    schema = resource.get("schema")
+    schema, where = resource.get("schema"), f"{path}: resource {resource['name']}"
     if not isinstance(schema, dict) or "fields" not in schema:
-        raise SchemaError(f"{path}: resource {resource['name']}: expected a schema with fields, found none")
+        raise SchemaError(f"{where}: expected a schema with fields, found none")
+    _check(where, resource, {"encoding?": str})
     return _read_schema(path, schema, name=resource["name"], resource=resource)
 
 
@@ -94,6 +93,8 @@ def _read_schema(path: str, schema: dict[str, Any], *, name: str | None, resourc
     where = path if name is None else f"{path}: resource {name}"
     fields = tuple(_read_field(where, entry) for entry in _list_of(where, "fields", schema["fields"]))
     names = {f.name for f in fields}
+    if len(names) < len(fields):
+        raise SchemaError(f"{where}: expected each field once, found {', '.join(f.name for f in fields)}")
     keys = [_read_foreign_key(where, e) for e in _list_of(where, "foreignKeys", schema.get("foreignKeys", []))]
     primary_key = _names(where, "primaryKey", schema.get("primaryKey", []))
     for column in [*primary_key, *(c for key in keys for c in key.columns)]:
@@ -101,7 +102,7 @@ def _read_schema(path: str, schema: dict[str, Any], *, name: str | None, resourc
             raise SchemaError(f"{where}: expected keys of declared fields, found {column!r}")
     missing = schema.get("missingValues")
     if missing is not None and not all(isinstance(token, str) for token in _list_of(where, "missingValues", missing)):
-        raise SchemaError(f"{where}: expected missingValues to be texts, found {missing!r}")
+        raise SchemaError(f"{where}: expected missingValues to be texts, found {shown(missing)}")
     dialect = resource.get("dialect", {})
     _check_dialect(where, dialect)
     return DeclaredTable(
@@ -117,49 +118,58 @@ def _read_schema(path: str, schema: dict[str, Any], *, name: str | None, resourc
 
 def _read_field(where: str, entry: Any) -> DeclaredField:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise SchemaError(f"{where}: expected fields with a name, found {entry!r}")
-    type_ = entry.get("type", "string")
+        raise SchemaError(f"{where}: expected fields with a name, found {shown(entry)}")
+    type_, what = entry.get("type", "string"), f"{where}: field {entry['name']}"
     if type_ not in _CHECKED + _UNCHECKED:
         known = ", ".join(_CHECKED + _UNCHECKED)
-        raise SchemaError(f"{where}: field {entry['name']}: expected a type ({known}), found {type_!r}")
+        raise SchemaError(f"{what}: expected a type ({known}), found {shown(type_)}")
+    _check(what, entry, {"constraints?": {"required?": bool}})
     plain = entry.get("format", "default") == "default" and not any(key in entry for key in _OTHER_SPELLINGS)
     return DeclaredField(
         name=entry["name"],
         type=type_,
         checked_type=type_ if plain and type_ in _CHECKED else None,
-        required=entry.get("constraints", {}).get("required", False) is True,
+        required=entry.get("constraints", {}).get("required", False),
     )
 
 
 def _read_foreign_key(where: str, entry: Any) -> ForeignKey:
     reference = entry.get("reference") if isinstance(entry, dict) else None
     if not isinstance(reference, dict):
-        raise SchemaError(f"{where}: expected foreignKeys with fields and reference, found {entry!r}")
+        raise SchemaError(f"{where}: expected foreignKeys with fields and reference, found {shown(entry)}")
+    _check(f"{where}: foreignKeys.reference", reference, {"resource?": str})
     columns = _names(where, "foreignKeys.fields", entry.get("fields", []))
     references = _names(where, "foreignKeys.reference.fields", reference.get("fields", []))
     if not columns or len(columns) != len(references):
         raise SchemaError(f"{where}: expected as many fields as they refer to, found {columns} and {references}")
     # An empty or absent resource is this table: the caller knows its name.
-    return ForeignKey(columns=columns, table=reference.get("resource") or "", references=references)
+    return ForeignKey(columns=columns, table=reference.get("resource", ""), references=references)
 
 
 def _names(where: str, what: str, value: Any) -> tuple[str, ...]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise SchemaError(f"{where}: expected {what} to be a name or a list of names, found {value!r}")
+        raise SchemaError(f"{where}: expected {what} to be a name or a list of names, found {shown(value)}")
     return tuple(names)
 
 
 def _list_of(where: str, what: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise SchemaError(f"{where}: expected {what} to be a list, found {value!r}")
+        raise SchemaError(f"{where}: expected {what} to be a list, found {shown(value)}")
     return value
 
 
 def _check_dialect(where: str, dialect: Any) -> None:
     if not isinstance(dialect, dict):
-        raise SchemaError(f"{where}: expected dialect to be an object, found {dialect!r}")
+        raise SchemaError(f"{where}: expected dialect to be an object, found {shown(dialect)}")
+    _check(f"{where}: dialect", dialect, {f"{key}?": shape for key, shape in _DIALECT.items()})
     for key, value in dialect.items():
         known = key in (*_DIALECT, "lineTerminator", "csvddfVersion", "$schema") or value in _NEUTRAL.get(key, ())
         if not known:
-            raise SchemaError(f"{where}: expected a dialect of {', '.join(_DIALECT)}, found {key} = {value!r}")
+            raise SchemaError(f"{where}: expected a dialect of {', '.join(_DIALECT)}, found {key} = {shown(value)}")
+
+
+def _check(where: str, found: dict[str, Any], shape: Shape) -> None:
+    mismatch = find_mismatch(found, shape)
+    if mismatch is not None:
+        raise SchemaError(f"{where}: {mismatch}")

@@ -6,6 +6,7 @@ from typing import Any
 
 SCHEDULES = ("cosine", "constant")
 PRECISIONS = ("fp32", "bf16")
+MAX_THREADS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,8 @@ class TrainConfig:
             raise ValueError(f"{self.schedule=} is none of {', '.join(SCHEDULES)}")
         if self.precision not in PRECISIONS:
             raise ValueError(f"{self.precision=} is none of {', '.join(PRECISIONS)}")
+        if (self.num_threads or 0) > MAX_THREADS:
+            raise ValueError(f"{self.num_threads=} is more than {MAX_THREADS}")
         if self.seed < 0:
             raise ValueError(f"{self.seed=} is negative")
 

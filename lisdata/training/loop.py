@@ -17,12 +17,12 @@ from torch import Tensor, nn
 from lisdata.checkpoints import (
     Checkpoint,
     check_facts,
-    latest,
+    newest_whole,
     prune_checkpoints,
-    read_checkpoint,
     write_checkpoint,
 )
 from lisdata.errors import LisDataError
+from lisdata.locks import hold_lock
 from lisdata.models import describe_model
 from lisdata.training.batches import BatchSource
 from lisdata.training.config import TrainConfig
@@ -76,9 +76,11 @@ def train(
     torch's kernels are deterministic). Checkpoints go to directory/checkpoints, results to report.json and loss.png.
     `facts` are further conditions under which alone the run resumes, such as the hash of the `labels`. `evaluate` is
     called every `evaluate_every` steps and after the last. The first SIGINT or SIGTERM ends the run after its step,
-    with a checkpoint; the second acts as usual.
+    with a checkpoint; the second acts as usual. Where the newest checkpoint is damaged, the run goes on from an older
+    one, and a warning of the logger "lisdata" says so.
 
-    Raises CheckpointError when the directory holds another run, DivergedError when the loss is not finite.
+    Raises CheckpointError when the directory holds another run or damaged checkpoints only, PlanError when another
+    process trains there, DivergedError when the loss is not finite.
     """
     device = next(model.parameters()).device
     all_facts = {
@@ -88,26 +90,43 @@ def train(
         **(facts or {}),
     }
     run = _Run(model, batches, config, device, all_facts)
-    checkpoints = directory / "checkpoints"
     devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices), _threads(config.num_threads), _interruption() as interrupted:
+    with (
+        hold_lock(directory, "another training"),
+        torch.random.fork_rng(devices),
+        _threads(config.num_threads),
+        _interruption() as interrupted,
+    ):
         torch.manual_seed(config.seed)
-        path = latest(checkpoints)
-        if path is not None:
-            checkpoint = read_checkpoint(path)
-            check_facts(checkpoint.facts, all_facts, path)
-            run.restore(checkpoint)
-        while run.step < config.num_steps and not interrupted.is_set():
-            progress = run.take_step()
-            is_last = run.step == config.num_steps
-            if evaluate is not None and (is_last or _is_due(run.step, config.evaluate_every)):
-                run.evaluations.append({"step": run.step, **evaluate(model)})
-            if is_last or _is_due(run.step, config.checkpoint_every):
-                path = run.save(checkpoints)
-            if on_progress is not None:
-                on_progress(progress)
-        if path is None or run.saved_step != run.step:
+        return _go_on(run, directory, evaluate, on_progress, interrupted)
+
+
+def _go_on(
+    run: "_Run",
+    directory: Path,
+    evaluate: Evaluate | None,
+    on_progress: Callable[[Progress], None] | None,
+    interrupted: threading.Event,
+) -> TrainResult:
+    """Bring `run` from its newest checkpoint, if there is one, to its end or an interruption; write its report."""
+    checkpoints, config = directory / "checkpoints", run.config
+    found = newest_whole(checkpoints)
+    path = None
+    if found is not None:
+        path, checkpoint = found
+        check_facts(checkpoint.facts, run.facts, path)
+        run.restore(checkpoint)
+    while run.step < config.num_steps and not interrupted.is_set():
+        progress = run.take_step()
+        is_last = run.step == config.num_steps
+        if evaluate is not None and (is_last or _is_due(run.step, config.evaluate_every)):
+            run.evaluations.append({"step": run.step, **evaluate(run.model)})
+        if is_last or _is_due(run.step, config.checkpoint_every):
             path = run.save(checkpoints)
+        if on_progress is not None:
+            on_progress(progress)
+    if path is None or run.saved_step != run.step:
+        path = run.save(checkpoints)
     return TrainResult(
         step=run.step,
         is_finished=run.step == config.num_steps,

@@ -16,6 +16,7 @@ from lisdata.cli import main
 Lisdata = Callable[..., Result]
 
 SAMPLES = {
+    "conllu": "treebank/workshop.conllu",
     "csv": "tables/authors.csv",
     "hif": "hif/kitchen.hif.json",
     "html": "html/page.html",

@@ -6,14 +6,16 @@ import gzip
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import orjson
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from lisdata.cli import main
 from lisdata.conversion import convert
+from lisdata.encoding.counts import EncodeCounts
 from lisdata.shards.manifest import read_manifest
 
 Lisdata = Callable[..., Result]
@@ -34,6 +36,16 @@ Lisdata = Callable[..., Result]
         ["convert", "text", "data.txt", "--to", "x", "--unit", "chapter"],
         ["convert", "text", "data.txt", "--to", "x", "--max-document-bytes", "0"],
         ["convert", "text", "data.txt", "--to", "data.txt"],
+        ["convert", "text", "", "--to", "x"],
+        ["convert", "text", "data.txt", "", "--to", "x"],
+        ["convert", "csv", "data.csv", "--to", "x", "--schema", "absent.json"],
+        ["convert", "csv", "data.csv", "--to", "x", "--encoding", "rot13"],
+        ["convert", "html", "data.html", "--to", "x", "--encoding", "hex"],
+        ["encode", "graph.lis", "--to", "x", "--tokenizer", "absent.json"],
+        ["encode", "graph.lis", "--to", "x", "--vocabulary", "absent.json"],
+        ["encode", "graph.lis", "--to", "x", "--labels", "absent.json"],
+        ["encode", "graph.lis", "--to", "x", "--surface", "label", "--label-table", "absent.tsv"],
+        ["encode", "graph.lis", "--to", "x", "--label-language", "de"],
         ["encode", "absent.lis", "--to", "x"],
         ["encode", "graph.lis", "--to", "x", "--view", "sideways"],
         ["merge", "--to", "x"],
@@ -58,6 +70,39 @@ def test_wrong_usage_exits_with_2_and_says_so_on_stderr(arguments: list[str], ru
     assert result.stdout == ""
     assert "Usage: " in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["convert", "ntriple", "x"], "No such source 'ntriple'; did you mean ntriples? Sources: "),
+        (["convert", "data.txt"], "No such source 'data.txt'. Sources: "),
+        (["verfy", "graph.lis"], "No such command 'verfy'; did you mean verify? Commands: convert, "),
+        (["sing"], "No such command 'sing'. Commands: convert, "),
+    ],
+)
+def test_an_unknown_name_is_answered_with_one_like_it_and_with_all(
+    arguments: list[str], message: str, run: Lisdata
+) -> None:
+    result = run(*arguments)
+
+    assert result.exit_code == 2
+    assert f"Error: {message}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage"),
+    [
+        (["encode", "graph.lis", "--to", "x", "--context", "0"], "lisdata encode [OPTIONS] DATASET"),
+        (["convert", "npy", "data.npy", "--to", "x", "--name", "a:b"], "lisdata convert npy [OPTIONS] PATH..."),
+        (["export", "graph.lis", "--to", "x", "--format", "word"], "lisdata export [OPTIONS] DATASET"),
+    ],
+)
+def test_the_usage_line_is_that_of_the_command_that_failed(arguments: list[str], usage: str, run: Lisdata) -> None:
+    result = CliRunner().invoke(main, arguments, prog_name="lisdata")
+
+    assert result.exit_code == 2
+    assert f"Usage: {usage}\n" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["export", "inspect", "stats", "verify", "encode", "merge"])
@@ -114,7 +159,7 @@ def test_convert_prints_counts_on_stdout_and_progress_on_stderr(here: Path, run:
     assert result.stdout.startswith("new.lis: ")
     assert " structures" in result.stdout
     assert "convert text: " in result.stderr
-    assert "1/1 units" in result.stderr
+    assert "1/1 unit)" in result.stderr
     assert run("verify", "new.lis").exit_code == 0
 
 
@@ -128,8 +173,19 @@ def test_a_bad_record_is_named_by_file_line_and_column_with_expected_and_found(h
     assert "Error: bad.txt:2:4: expected UTF-8, found byte 0xff" in result.stderr
 
 
+def test_the_way_on_past_a_bad_record_is_told_and_works(here: Path, run: Lisdata) -> None:
+    (here / "bad.txt").write_bytes(b"one\ntwo\xff\n")
+
+    stopped = run("convert", "text", "bad.txt", "--to", "new.lis")
+    gone_on = run("convert", "text", "bad.txt", "--to", "new.lis", "--on-error", "quarantine", "--fresh")
+
+    *_, last = stopped.stderr.splitlines()
+    assert last.startswith("To go on without bad records: --on-error quarantine --fresh (keeps them byte for byte")
+    assert gone_on.exit_code == 0
+
+
 @pytest.mark.parametrize(
-    ("on_error", "said"), [("skip", "rejected: 1 records, skipped"), ("quarantine", "rejected: 1 records, kept in new")]
+    ("on_error", "said"), [("skip", "rejected: 1 record, skipped"), ("quarantine", "rejected: 1 record, kept in new")]
 )
 def test_rejected_records_are_reported(on_error: str, said: str, here: Path, run: Lisdata) -> None:
     (here / "bad.txt").write_bytes(b"one\ntwo\xff\n")
@@ -146,8 +202,21 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(here: Path, run: Lisdata) 
     assert result.exit_code == 0
     assert "input 0: graph.nt.gz (" in result.stdout
     assert "gzip" in result.stdout
-    assert "1 units of about 64 MiB; nothing was written" in result.stdout
+    assert "1 unit of about 64 MiB; nothing was written" in result.stdout
+    assert result.stderr == ""
     assert not (here / "new.lis").exists()
+
+
+def test_a_dry_run_says_when_there_are_more_workers_than_units_and_what_gives_more(here: Path, run: Lisdata) -> None:
+    (here / "large.txt").write_bytes(b"a line of a text\n" * 150_000)
+
+    def hint(*arguments: str) -> str:
+        return run("convert", *arguments, "--to", "new.lis", "--dry-run", "--workers", "2").stderr
+
+    assert hint("text", "large.txt") == "2 workers but 1 unit: smaller --unit-mib gives more\n"
+    assert hint("text", "large.txt", "--unit-mib", "1") == ""
+    assert hint("text", "data.txt") == "2 workers but 1 unit: no more can be made of these files\n"
+    assert hint("csv", "large.txt", "--no-header") == "2 workers but 1 unit: no more can be made of these files\n"
 
 
 def test_the_options_of_a_source_reach_it(here: Path, run: Lisdata) -> None:
@@ -238,6 +307,16 @@ def test_inspect_shows_token_rows_decoded(run: Lisdata) -> None:
     assert (unknown.exit_code, "no row is of a record called 'nowhere#7'" in unknown.stderr) == (1, True)
 
 
+def test_encode_says_of_each_count_what_it_is_and_calls_no_continued_text_lost(here: Path, run: Lisdata) -> None:
+    result = run("encode", "text.lis", "--to", "new.tok", "--context", "4")
+
+    assert result.exit_code == 0
+    assert "structures continued in next row: 1" in result.stdout
+    page = " ".join(run("encode", "--help").stdout.split())
+    for field in fields(EncodeCounts):
+        assert f"{field.name.replace('_', ' ')} {field.metadata['help']}" in page
+
+
 def test_inspect_says_where_a_long_row_goes_on(here: Path, run: Lisdata) -> None:
     (here / "long.txt").write_text("word " * 100)
     convert("text", "long.txt", "long.lis")
@@ -312,10 +391,11 @@ def test_export_schema_writes_the_published_files(here: Path, run: Lisdata) -> N
     assert [Path(line).is_file() for line in result.stdout.split()] == [True] * len(list((here / "schemas").iterdir()))
 
 
-def test_every_top_level_command_is_documented_in_the_issue_s_words() -> None:
-    wanted = {"convert", "encode", "merge", "export", "inspect", "stats", "verify", "run", "train", "evaluate", "list"}
+def test_the_commands_are_those_that_were_promised() -> None:
+    data = {"convert", "hexatag", "encode", "merge", "export", "inspect", "stats", "verify"}
+    models = {"run", "train", "evaluate", "reproduce"}
 
-    assert wanted | {"export-schema"} == set(main.commands)
+    assert data | models | {"list", "export-schema"} == set(main.commands)
 
 
 def test_no_output_has_a_trace_when_the_reader_goes_away(here: Path) -> None:

@@ -31,7 +31,7 @@ HEAVY = (
     "networkx",
     "numpy",
 )
-TRAINING = {"run", "train", "evaluate"}  # their examples are run by the tests of the recipes
+TRAINING = {"run", "train", "evaluate", "reproduce"}  # their examples are run by the tests of the recipes
 
 
 def iter_commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
@@ -47,6 +47,22 @@ def iter_commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
 
 
 COMMANDS = list(iter_commands(main))
+
+
+def find_command(command: tuple[str, ...]) -> click.Command:
+    """Return the command that some words call."""
+    shown: click.Command = main
+    for word in command:
+        assert isinstance(shown, click.Group)
+        found = shown.get_command(click.Context(shown), word)
+        assert found is not None
+        shown = found
+    return shown
+
+
+def options_of(command: tuple[str, ...]) -> list[click.Option]:
+    shown = find_command(command)
+    return [p for p in shown.get_params(click.Context(shown)) if isinstance(p, click.Option)]
 
 
 def help_of(command: tuple[str, ...]) -> str:
@@ -84,16 +100,9 @@ def test_the_example_of_every_help_page_runs(command: tuple[str, ...], here: Pat
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_option_and_command_says_what_it_does(command: tuple[str, ...]) -> None:
-    shown: click.Command = main
-    for word in command:
-        assert isinstance(shown, click.Group)
-        found = shown.get_command(click.Context(shown), word)
-        assert found is not None
-        shown = found
-    assert (shown.help or "").strip().endswith(".")
-    for parameter in shown.get_params(click.Context(shown)):
-        if isinstance(parameter, click.Option):
-            assert parameter.help, f"{' '.join(command)} {parameter.opts[0]}"
+    assert (find_command(command).help or "").strip().endswith(".")
+    for option in options_of(command):
+        assert option.help, f"{' '.join(command)} {option.opts[0]}"
 
 
 @pytest.mark.parametrize(
@@ -118,6 +127,13 @@ def test_a_source_s_command_has_an_option_for_each_of_its_settings(source: str) 
     page = help_of(("convert", source))
 
     assert all(f"--{name.replace('_', '-')}" in page for name in wanted)
+
+
+def test_options_that_may_be_repeated_say_so() -> None:
+    for command in (("convert", "csv"), ("encode",)):
+        repeatable = [option for option in options_of(command) if option.multiple]
+        assert len(repeatable) >= 3
+        assert all("may be given several times" in (option.help or "") for option in repeatable)
 
 
 def test_encode_has_an_option_for_each_setting_of_the_library() -> None:

@@ -66,6 +66,44 @@ def test_ctrl_c_exits_with_130_and_the_same_command_goes_on(
     assert bytes_of(tmp_path / "d") == bytes_of(calm)
 
 
+def workers_of(process: int) -> list[int]:
+    """Return the worker processes of a run that have begun, be it only to import."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(c) for c in children if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2])
+def test_ctrl_c_while_workers_start_is_told_in_one_line_too(seconds: float, text: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments(text, tmp_path / "d", workers=3)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    while not workers_of(process.pid):
+        assert process.poll() is None
+        time.sleep(0.002)
+    time.sleep(seconds)
+
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate()
+
+    assert process.returncode == 130
+    assert [line for line in err.splitlines() if not line.startswith("convert text: ")] == [
+        "Interrupted: what is done is kept; the same command goes on from there."
+    ]
+
+
+def test_ctrl_c_of_a_command_that_does_not_resume_says_so(calm: Path, tmp_path: Path) -> None:
+    code = "import os, signal; import lisdata.shards.merging as m; from lisdata.cli import main\n"
+    code += "m.refuse_collisions = lambda parts: os.kill(os.getpid(), signal.SIGINT)\nmain()"
+    arguments = ["merge", str(calm), "--to", str(tmp_path / "merged")]
+
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 130
+    assert done.stderr == "Interrupted: the same command begins anew.\n"
+    assert not (tmp_path / "merged").exists()
+
+
 @pytest.mark.parametrize("limit", [2_000, 150_000])
 def test_a_disk_without_room_exits_with_1_and_the_run_goes_on_later(
     limit: int, text: Path, calm: Path, tmp_path: Path

@@ -370,6 +370,10 @@ def test_tiny_shakespeare_decodes_to_its_bytes(tmp_path: Path, shared: Path) -> 
         ({"columns": ("input_ids", "rolle")}, "expected input_ids and others of"),
         ({"label_language": ()}, "at least one label language"),
         ({"label_columns": ("a#b",)}, "ROLE=>ROLE"),
+        ({"label_language": ("de",)}, "label_language is for surface = label only, got it with lexical"),
+        ({"label_columns": ("a#b=>a#c",)}, "label_columns is for surface = label only"),
+        ({"label_predicate": "p"}, "label_predicate is for surface = label only"),
+        ({"label_table": "t.csv"}, "label_table is for surface = label only"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -378,6 +382,6 @@ def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message:
 
 
 def test_label_columns_are_pairs_of_roles() -> None:
-    config = EncodeConfig(label_predicate="p", label_columns=("T#id=>T#name",))
+    config = EncodeConfig(surface="label", label_predicate="p", label_columns=("T#id=>T#name",))
 
     assert config.label_roles == (("p#subject", "p#object"), ("T#id", "T#name"))

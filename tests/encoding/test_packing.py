@@ -84,7 +84,7 @@ def test_rows_are_filled_greedily_facts_before_text(items: list[tuple[int, int, 
         [items[n][1] for n, _, length in row for _ in range(length)] for row in naive
     ]
     assert [row["record_id"] for row in rows] == [str(row[0][0]) for row in naive]
-    assert counts.structures_cut == sum(length > context for length, _, _ in items)
+    assert counts.structures_continued_in_next_row == sum(length > context for length, _, _ in items)
 
 
 @settings(deadline=None)
@@ -101,7 +101,7 @@ def test_a_window_keeps_the_instances_of_its_structure() -> None:
     rows, counts = pack([(7, TEXT, 3)], 3)
 
     assert [row["instance"] for row in rows] == [[0, 1, 2], [0, 1, 2], [0]]
-    assert counts.structures_cut == 1
+    assert counts.structures_continued_in_next_row == 1
 
 
 def test_the_rest_of_a_long_structure_shares_its_row() -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import json
 import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_documents import changed_documents, refusal
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from lisdata.encoding import load_tokenizer
-from lisdata.errors import SchemaError
+from lisdata.errors import LisDataError, SchemaError
+from lisdata.shards.manifest import sealed
 
 REAL = ("roberta-base.tokenizer.json", "gpt-neox-20b-olmo.tokenizer.json.gz", "t5-small.tokenizer.json.gz")
 TEXTS = ["The keys  to é😀 isn't of\nthe cabinet", "", " lead", "a\u00adb", "naïve 日本語 text"]
@@ -123,3 +128,84 @@ def test_other_files_are_refused_by_name(tmp_path: Path, data: bytes, message: s
 
     with pytest.raises(SchemaError, match=rf"tokenizer\.json: .*{message}"):
         load_tokenizer(path)
+
+
+def tokenizer_json(kind: str) -> Any:
+    """Return the JSON of a tokenizer that has a bit of everything."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+    vocabulary = {"[UNK]": 0, "<s>": 1, "a": 2, "b": 3, "ab": 4}
+    model = {
+        "words": lambda: models.WordLevel(vocabulary, unk_token="[UNK]"),
+        "merges": lambda: models.BPE(vocabulary, [("a", "b")], unk_token="[UNK]"),
+        "scores": lambda: models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -2.0)], unk_id=0),
+    }[kind]()
+    backend = Tokenizer(model)
+    backend.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace("x", "y")])
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    backend.decoder = decoders.ByteLevel()
+    backend.enable_truncation(2)
+    backend.enable_padding(length=8)
+    backend.add_special_tokens(["[UNK]"])
+    return json.loads(backend.to_str())
+
+
+@pytest.mark.parametrize("kind", ["words", "merges", "scores"])
+@given(data=st.data())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_one_field_says_it_works_or_is_refused(kind: str, tmp_path: Path, data: Any) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data.draw(changed_documents(tokenizer_json(kind)))), encoding="utf-8")
+
+    def use() -> None:
+        tokenizer = load_tokenizer(path)
+        tokenizer.encode_batch(["a ab", "x [UNK]", "", "x"])
+        tokenizer.decode(tokenizer.encode_batch(["a b"], special_tokens=True).ids)
+
+    error = refusal(use, SchemaError)
+
+    assert error is None or str(error).startswith(f"{path}: expected ")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"model": {}}, "expected a tokenizer that works, found: "),
+        ({"model": {"type": "Song"}}, "expected a tokenizer that works, found: "),
+        ({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "?"}}, "expected a tokenizer that works"),
+    ],
+)
+def test_a_json_that_the_library_does_not_take_is_refused_with_its_words(
+    body: Any, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(body), encoding="utf-8")
+
+    with pytest.raises(SchemaError, match=f"^{path}: {message}"):
+        load_tokenizer(path).encode_batch(["b"])
+
+
+@given(data=st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_sealed_vocabulary_says_it_works_or_is_refused(tmp_path: Path, data: Any) -> None:
+    body = {"format": "lisdata-characters", "characters": [97, 98], "has_unknown": True}
+    path = tmp_path / "characters.json"
+    path.write_bytes(sealed(data.draw(changed_documents(body))))
+
+    error = refusal(lambda: load_tokenizer(path).encode_batch(["a"]), LisDataError)
+
+    assert error is None or str(path) in str(error)
+
+
+def test_an_interruption_is_no_error_of_a_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tokenizers
+
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer_json("words")))
+    monkeypatch.setattr(tokenizers.Tokenizer, "from_str", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        load_tokenizer(tmp_path / "tokenizer.json")

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from lisdata.errors import DamagedShardError, PlanError
 from lisdata.loader import Batch, Loader
+from lisdata.shards import IncidenceDataset, write_structures
 from lisdata.token_shards import TokenDataset, write_tokens
 
 DatasetOfSize = Callable[[int], TokenDataset]
@@ -378,3 +380,28 @@ def test_an_error_while_making_a_batch_is_raised_where_the_batch_would_be(tmp_pa
         list(loader)
 
     assert loader.consumed == 500
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_folder_is_opened(kind: Callable[[Path], Any], dataset_of_size: DatasetOfSize) -> None:
+    dataset = dataset_of_size(7)
+
+    loader = Loader(kind(dataset.path), 3, shuffle=False, tail="ragged")
+
+    assert [row for batch in loader for row in real_rows(batch)] == list(range(7))
+    assert loader.state_dict()["dataset"] == dataset.fingerprint
+
+
+def test_structures_are_not_loaded_before_they_are_encoded(tmp_path: Path) -> None:
+    write_structures(tmp_path / "d", [])
+
+    for dataset in (str(tmp_path / "d"), IncidenceDataset(tmp_path / "d")):
+        with pytest.raises(ValueError, match=rf"^{tmp_path / 'd'} holds structures, not yet tokens: encode it first"):
+            Loader(dataset, 2)  # type: ignore[arg-type]
+
+
+def test_what_is_no_dataset_is_a_wrong_argument(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected a TokenDataset or the folder of one, got list"):
+        Loader([1, 2], 2)  # type: ignore[arg-type]
+    with pytest.raises(DamagedShardError, match="expected a dataset folder, found none"):
+        Loader(str(tmp_path / "absent"), 2)

@@ -1,4 +1,4 @@
-"""The four character models of LIS Table 3: their size, that they are causal, and what they equal."""
+"""The character models of LIS Table 3 and their controls: their size, that they are causal, and what they equal."""
 
 import math
 
@@ -16,6 +16,9 @@ SETTINGS = {
     "alibi": {},
     "random-lines": {"newline_id": NEWLINE},
     "lisformer-lines": {"newline_id": NEWLINE},
+    "zero-offset": {"newline_id": NEWLINE},
+    "own-line": {"newline_id": NEWLINE},
+    "sliding-window": {"attention_window": 9},
 }
 TINY = {"vocabulary_size": 7, "width": 16, "num_layers": 2, "num_attention_heads": 2, "seed": 0}
 
@@ -40,7 +43,15 @@ def text() -> Tensor:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("rope", 810_049), ("alibi", 810_049), ("random-lines", 810_049), ("lisformer-lines", 818_561)],
+    [
+        ("rope", 810_049),
+        ("alibi", 810_049),
+        ("random-lines", 810_049),
+        ("lisformer-lines", 818_561),
+        ("zero-offset", 810_049),
+        ("own-line", 810_049),
+        ("sliding-window", 810_049),
+    ],
 )
 def test_at_the_paper_s_size_a_model_has_the_paper_s_parameters(name: str, expected: int) -> None:
     model = build_model(name, vocabulary_size=65, **SETTINGS[name])
@@ -61,7 +72,7 @@ def test_no_earlier_logit_moves_when_a_character_changes(name: str, text: Tensor
             assert not (moved[:changed] > 1e-12).any()
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", ["rope", "alibi", "random-lines", "lisformer-lines", "zero-offset"])
 def test_the_last_logit_sees_the_whole_context(name: str, text: Tensor) -> None:
     model = build_tiny(name)
     other = text.clone()
@@ -70,7 +81,7 @@ def test_the_last_logit_sees_the_whole_context(name: str, text: Tensor) -> None:
     assert not torch.allclose(logits(model, text)[0, -1], logits(model, other)[0, -1], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["rope", "alibi", "lisformer-lines"])
+@pytest.mark.parametrize("name", sorted(SETTINGS.keys() - {"random-lines"}))
 def test_rows_of_a_batch_do_not_touch_each_other(name: str, text: Tensor) -> None:
     model = build_tiny(name)
     batch = torch.cat([text, text.flip(1), text.roll(7, 1)])
@@ -81,7 +92,7 @@ def test_rows_of_a_batch_do_not_touch_each_other(name: str, text: Tensor) -> Non
     torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["random-lines", "lisformer-lines"])
+@pytest.mark.parametrize("name", ["random-lines", "lisformer-lines", "zero-offset", "own-line"])
 def test_within_its_first_line_an_addressed_model_is_the_rope_model(name: str, text: Tensor) -> None:
     model = build_tiny(name)
     rope = build_tiny("rope")

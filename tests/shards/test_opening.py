@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,18 @@ import pytest
 
 import lisdata
 from lisdata.errors import DamagedShardError, LisDataError, SchemaError
-from lisdata.schema import SCHEMA_VERSION
-from lisdata.shards import IncidenceDataset, write_structures
+from lisdata.schema import SCHEMA_VERSION, StructureKind
+from lisdata.shards import IncidenceDataset, Part, write_structures
+from lisdata.shards import dataset as dataset_module
 from lisdata.shards.manifest import TOKEN_FORMAT, read_manifest, read_sealed, sealed, write_atomically
+from lisdata.structure import Structure
 
 Copy = Callable[[Path], Path]
+
+
+class StructureColumns:
+    def __init__(self, part: Part) -> None:
+        self.names = part.structures.column_names
 
 
 def reseal(dataset: Path, **changes: object) -> None:
@@ -184,6 +192,62 @@ def test_structures_of_one_input_come_in_source_order(converted: Path) -> None:
         assert {file for file, _, _ in sources} == {info.index}
         assert sources == sorted(sources)
     assert sum(1 for _ in dataset.iter_structures()) == len(dataset) == 240
+
+
+def test_a_part_is_read_only_for_inputs_that_it_has_rows_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lisdata.conversion, "MEBIBYTE", 8000)
+    (tmp_path / "in").mkdir()
+    for number in range(6):
+        (tmp_path / "in" / f"{number}.txt.gz").write_bytes(gzip.compress(b"%d\n" % number * 4000))
+    lisdata.convert("text", tmp_path / "in", tmp_path / "d", unit_mib=1)
+    dataset = IncidenceDataset(tmp_path / "d")
+    assert len(dataset.parts) > 2
+    assert {part.inputs for part in dataset.parts} == {range(6)}  # they are of one unit
+
+    for info in dataset.inputs:
+        ((part, rows),) = dataset.iter_part_rows(info.index)  # an input of 8 kB is a batch, so it stands in one part
+        assert part.rows_of(info.index).tolist() == rows.tolist()
+        assert len(rows) == info.records["converted"] == 4000
+    assert [p for p in dataset.parts if "structures" in vars(p)] == [], "only the places of rows were read"
+
+
+def test_rows_of_an_input_are_found_whatever_their_order(tmp_path: Path) -> None:
+    files = [2, 0, 2, 7, 0]
+    structures = [
+        Structure(record_id=str(n), kind=StructureKind.MIXED, source=(file, n, n)) for n, file in enumerate(files)
+    ]
+    write_structures(tmp_path, structures)
+    (part,) = IncidenceDataset(tmp_path).parts
+
+    assert {file: part.rows_of(file).tolist() for file in range(9)} == {
+        file: [n for n, found in enumerate(files) if found == file] for file in range(9)
+    }
+
+
+def test_batches_of_many_small_inputs_are_read_as_one_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(20):
+        (tmp_path / "in" / f"{number}.txt").write_bytes(b"%d\n" % number * number)
+    lisdata.convert("text", tmp_path / "in", tmp_path / "d")
+    (part,) = IncidenceDataset(tmp_path / "d").parts
+    expected = part.read("structures")
+    assert expected["tau"].num_chunks > 10
+
+    assert (part.structures["tau"].num_chunks, part.structures.equals(expected)) == (1, True)
+    part.release()
+    monkeypatch.setattr(dataset_module, "MIN_CHUNK_BYTES", 1)
+    assert part.structures.equals(expected)
+    assert part.structures["tau"].num_chunks == expected["tau"].num_chunks
+
+
+def test_what_is_derived_from_a_part_is_made_once_until_the_part_is_let_go(converted: Path) -> None:
+    part = IncidenceDataset(converted).parts[0]
+
+    first = part.derived(StructureColumns)
+
+    assert part.derived(StructureColumns) is first
+    part.release()
+    assert part.derived(StructureColumns) is not first
 
 
 def test_a_record_is_found_by_its_id_and_none_by_another(converted: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -186,6 +187,88 @@ def test_an_index_that_leaves_a_handle_out_is_a_problem(in_memory: Path) -> None
 
     (problem,) = verify_dataset(in_memory).problems
     assert problem == f"{path}: expected the 1 handles of the structures, sorted, found 0 rows that differ"
+
+
+COUNTS = [("counts", "occurrences"), ("counts", "instances"), ("counts", "incidences"), ("counts", "cells")]
+
+
+@pytest.mark.parametrize(("total", "name"), [*COUNTS, ("kinds", "hyperedges"), ("kinds", "tree")])
+def test_a_false_count_is_a_problem_though_all_sums_fit(total: str, name: str, in_memory: Path) -> None:
+    body = read_manifest(in_memory)
+    (part,) = body["parts"]
+    true = part[total].get(name, 0)
+    part[total][name] = body[total][name] = true + 7
+
+    reseal(in_memory, parts=[part], **{total: body[total]})
+
+    (problem,) = verify_dataset(in_memory).problems
+    path = in_memory / "structures" / f"{part['name']}.arrow"
+    assert problem == f"{path}: expected {true + 7} in {total}.{name}, found {true}"
+
+
+def test_counts_of_grids_and_of_every_kind_are_counted_again_and_found_right(tmp_path: Path, root: Path) -> None:
+    sources = {"npy": "grids", "csv": "tables", "html": "html", "hif": "hif", "ntriples": "triples", "text": "text"}
+    for source, folder in sources.items():
+        lisdata.convert(source, root / "sample_data" / folder, tmp_path / source)
+    lisdata.merge([tmp_path / source for source in sources], tmp_path / "all")
+
+    assert verify_dataset(tmp_path / "all").problems == ()
+    assert {*read_manifest(tmp_path / "all")["kinds"]} == {kind.label for kind in StructureKind} - {"mixed"}
+
+
+def test_a_structure_of_another_input_than_its_part_s_is_a_problem(converted: Path, copy_of: Copy) -> None:
+    dataset = copy_of(converted)
+    parts = read_manifest(dataset)["parts"]
+    assert parts[0]["inputs"] == [0, 1]
+
+    reseal(dataset, parts=[parts[0] | {"inputs": [1, 2]}, *parts[1:]])
+
+    (problem,) = verify_dataset(dataset).problems
+    assert problem.endswith("expected structures of the inputs 1 to 1, found one of input 0")
+
+
+def test_what_the_manifest_repeats_of_the_plan_must_be_the_same(converted: Path, copy_of: Copy) -> None:
+    dataset = copy_of(converted)
+    body = read_manifest(dataset)
+    body["inputs"][0]["scope"] = "elsewhere"
+
+    reseal(dataset, origins=[body["origins"][0] | {"options": {}}], inputs=body["inputs"], on_error="skip")
+
+    where = f"{dataset / 'manifest.json'}: "
+    found = verify_dataset(dataset).problems
+    assert [problem.removeprefix(where).split(":")[0] for problem in found] == ["on_error", "options", "inputs[0]"]
+    reseal(dataset, origins=[body["origins"][0]], inputs=[], parts=[], counts={}, kinds={})
+    assert all("manifest.json" in problem for problem in verify_dataset(dataset).problems)
+
+
+@pytest.mark.parametrize("change", [{"hash": "x"}, {"num_roles": 1}])
+def test_another_role_list_than_the_manifest_s_is_a_problem(
+    change: dict[str, Any], encoded: Path, copy_of: Copy
+) -> None:
+    dataset = copy_of(encoded)
+    roles = read_manifest(dataset)["roles"] | change
+
+    reseal(dataset, roles=roles)
+
+    problems = verify_dataset(dataset).problems
+    assert any(p.startswith(f"{dataset / 'roles.json'}: expected {roles['num_roles']} roles of hash") for p in problems)
+
+
+def test_a_report_is_ok_or_raises_all_its_problems(converted: Path, copy_of: Copy) -> None:
+    dataset = copy_of(converted)
+    good = verify_dataset(dataset)
+    assert good.ok
+    good.raise_for_problems()
+    for name in ("plan.json", "run.json"):
+        (dataset / name).write_bytes(b"{}")
+
+    bad = lisdata.verify(dataset)
+
+    assert not bad.ok
+    with pytest.raises(DamagedShardError) as raised:
+        bad.raise_for_problems()
+    assert str(raised.value).splitlines() == list(bad.problems)
+    assert len(bad.problems) == 2
 
 
 def test_an_unknown_format_is_a_problem(in_memory: Path) -> None:

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from lisdata.converters.grids import GRIDS, GridOptions
+from lisdata.encoding.surfaces import cell_texts
 from lisdata.errors import BadRecordError
-from lisdata.inputs import InputSlice, find_inputs
+from lisdata.inputs import InputFile, InputSlice, find_inputs
 from lisdata.records import GridRecords
 from lisdata.registry import load_source
 from lisdata.sources.arrays import NPY, MalformedNpyError, NpyOptions, parse_npy
+from lisdata.structure import Structure
 
 STRUCTURED = np.dtype([("név 中", "<f4", (2, 3)), ("b", [("c", "i1"), ("d", "S3")])])
 DTYPES = hnp.scalar_dtypes() | hnp.unicode_string_dtypes() | hnp.byte_string_dtypes() | st.just(STRUCTURED)
@@ -100,6 +103,13 @@ BAD = {
     "no dictionary": (with_header("[1]"), r"@10: expected the keys descr, fortran_order and shape, found b'\[1\]'"),
     "no dtype": (declared(descr="'nope'"), r"@8: expected a dtype description, found 'nope'"),
     "empty strings": (declared(descr="'<U0'"), r"@8: expected a dtype of values of at least one byte"),
+    "dates without a unit": (declared(descr="'<M8'"), r"@8: expected dates with a unit, .*, found '<M8'"),
+    "dates of a generic unit": (declared(descr="'>M8[generic]'"), r"@8: expected dates with a unit"),
+    "a name that is no UTF-8": (declared(descr=r"[('\ud800', '<f4')]"), r"@8: expected names of fields"),
+    "a title that is no UTF-8": (declared(descr=r"[(('\udfff', 'a'), '<f4')]"), r"@8: expected names of fields"),
+    "a name deep inside": (declared(descr=r"[('a', [('b\ud800', '<f4')])]"), r"@8: expected names of fields"),
+    "a title that is no text": (declared(descr=r"[((b'x', 'a'), '<f4')]"), r"@8: expected (names|a dtype)"),
+    "a title of titles": (declared(descr=r"[((('x', 'y'), 'a'), '<f4')]"), r"@8: expected (names|a dtype)"),
     "no order": (declared(fortran_order="1"), r"@8: expected fortran_order to be True or False, found 1"),
     "no shape": (declared(shape="3"), r"@8: expected a shape: a tuple of extents of 0 or more, found 3"),
     "a negative extent": (declared(shape="(-1,)"), r"@8: expected a shape"),
@@ -133,6 +143,39 @@ def test_damaged_bytes_give_an_array_or_the_error_and_nothing_else(patch: bytes,
 
     assert (found is None) != (error is None)
     assert error is None or 0 <= error.offset <= len(data)
+
+
+FIELD_NAMES = st.text(st.characters(exclude_categories=()), max_size=3)
+NESTED = st.recursive(
+    st.sampled_from(["<f4", ">i2", "|S3", "<U2", "<M8[ms]", "<M8", "|b1", "|V2"]),
+    lambda kind: st.lists(st.tuples(FIELD_NAMES, kind), min_size=1, max_size=3, unique_by=lambda field: field[0]),
+    max_leaves=4,
+)
+
+
+@given(NESTED, st.integers(0, 2))
+@settings(deadline=None)
+def test_what_is_read_can_be_converted_and_spelled_whatever_its_fields_are_called(descr: Any, rows: int) -> None:
+    header = repr({"descr": descr, "fortran_order": False, "shape": (rows,)})
+    try:
+        size = np.lib.format.descr_to_dtype(descr).itemsize
+    except ValueError:  # NumPy knows no such names
+        return
+    file = InputFile(index=0, path="", name="a.npy", size=1, digest="", scope="d", compression=None)
+
+    try:
+        array = parse_npy(with_header(header, bytes(rows * size), (3, 0)))
+    except MalformedNpyError:
+        return
+    records = GridRecords(
+        file=file, names=("a",), arrays=(array,), begin=np.zeros(1, np.uint64), end=np.ones(1, np.uint64)
+    )
+
+    structures = GRIDS.convert(records, GridOptions()).structures
+    assert structures.num_rows == 1
+    tensor = Structure.from_arrow(GRIDS.convert(records, GridOptions()), 0).tensor
+    assert tensor is not None
+    assert len(cell_texts(tensor.reshape(-1))) == rows
 
 
 def test_an_array_is_never_cut(tmp_path: Path) -> None:

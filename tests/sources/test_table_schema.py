@@ -6,10 +6,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from changed_documents import changed_documents, refusal
+from hypothesis import HealthCheck, given, settings
 
-from lisdata.errors import SchemaError
+from lisdata.converters.tables import TABLES, TableOptions
+from lisdata.errors import LisDataError, SchemaError
+from lisdata.inputs import InputFile, InputSlice, find_inputs
 from lisdata.records import ForeignKey
 from lisdata.sources.cell_types import misspelled
+from lisdata.sources.delimited import CSV, CsvOptions, layout_of
 from lisdata.sources.table_schema import DeclaredTable, load_declared_table
 
 FIELDS = {"fields": [{"name": "a"}, {"name": "b", "type": "integer"}]}
@@ -80,6 +85,29 @@ BAD = {
     ),
     "missing values that are no texts": (FIELDS | {"missingValues": [1]}, "expected missingValues to be texts"),
     "a dialect with escapes": (package({"name": "t", "dialect": {"escapeChar": "\\"}}), "found escapeChar"),
+    "a field twice": ({"fields": [{"name": "a"}, {"name": "a"}]}, "expected each field once, found a, a"),
+    "constraints of null": (
+        {"fields": [{"name": "a", "constraints": None}]},
+        "field a: constraints: expected an object, found None",
+    ),
+    "a constraint that is a text": (
+        {"fields": [{"name": "a", "constraints": {"required": "yes"}}]},
+        "field a: constraints.required: expected true or false, found 'yes'",
+    ),
+    "a delimiter that is a number": (
+        package({"name": "t", "dialect": {"delimiter": 5}}),
+        "resource t: dialect: delimiter: expected a text, found 5",
+    ),
+    "a quote that is a list": (
+        package({"name": "t", "dialect": {"quoteChar": []}}),
+        "quoteChar: expected a text or null",
+    ),
+    "a header that is a text": (package({"name": "t", "dialect": {"header": "no"}}), "header: expected true or false"),
+    "an encoding that is a number": (package({"name": "t", "encoding": 5}), "resource t: encoding: expected a text"),
+    "a referred table that is a number": (
+        FIELDS | {"foreignKeys": [{"fields": "a", "reference": {"resource": 5, "fields": "b"}}]},
+        "foreignKeys.reference: resource: expected a text, found 5",
+    ),
     "a dialect that is no object": (package({"name": "t", "dialect": 1}), "expected dialect to be an object"),
 }
 
@@ -90,6 +118,62 @@ def test_a_malformed_schema_is_refused(tmp_path: Path, what: str) -> None:
 
     with pytest.raises(SchemaError, match=rf"s\.json: .*{message}"):
         load(tmp_path / "s.json", data)
+
+
+PACKAGE = package(
+    {
+        "name": "t",
+        "path": "t.csv",
+        "encoding": "utf-8",
+        "dialect": {"delimiter": ";", "quoteChar": "'", "header": True, "doubleQuote": True, "lineTerminator": "\n"},
+        "schema": {
+            "fields": [
+                {"name": "a", "type": "integer", "constraints": {"required": False, "unique": True}},
+                {"name": "b", "type": "number", "format": "default"},
+                {"name": "c"},
+            ],
+            "primaryKey": ["b"],
+            "foreignKeys": [
+                {"fields": ["a"], "reference": {"resource": "T", "fields": ["x"]}},
+                {"fields": "c", "reference": {"resource": "", "fields": "b"}},
+            ],
+            "missingValues": ["", "NA"],
+        },
+    }
+)
+
+
+@given(changed_documents(PACKAGE))
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_one_value_says_the_file_is_read_or_the_schema_refused(tmp_path: Path, document: Any) -> None:
+    schema, table = tmp_path / "schema.json", tmp_path / "t.csv"
+    schema.write_text(json.dumps(document), encoding="utf-8")
+    table.write_bytes(b"a;b;c\n1;2;'x'\n;3;y\n")
+    piece = InputSlice(file=find_inputs([str(table)], suffixes=CSV.suffixes)[0])
+
+    def read() -> None:
+        for records in CSV.read(piece, CsvOptions(schema=str(schema)), lambda _: None):
+            assert TABLES.convert(records, TableOptions()).structures.num_rows > records.num_records
+
+    error = refusal(read, LisDataError)
+
+    assert error is None or str(error).startswith((f"{schema}: ", "t.csv"))
+
+
+def test_a_schema_that_is_not_there_is_an_error_of_the_system_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"absent\.json"):
+        load_declared_table(str(tmp_path / "absent.json"), "t.csv", None)
+
+
+@pytest.mark.parametrize("change", [{"dialect": {"delimiter": "ab"}}, {"encoding": "rot13"}, {"encoding": "utf-16"}])
+def test_a_dialect_or_an_encoding_that_cannot_be_is_refused_with_the_schema_s_name(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    load(tmp_path / "s.json", package({"name": "t", **change}))
+    file = InputFile(index=0, path="", name="t.csv", size=0, digest="", scope="", compression=None)
+
+    with pytest.raises(SchemaError, match=rf"^{tmp_path / 's.json'}: "):
+        layout_of(CsvOptions(schema=str(tmp_path / "s.json")), file)
 
 
 def test_what_a_dialect_may_say_without_effect_is_accepted(tmp_path: Path) -> None:

@@ -236,6 +236,7 @@ def test_without_checks_a_cut_shard_is_refused_at_its_first_use(damaged: Path) -
 def test_a_shard_with_other_rows_is_refused_at_open(damaged: Path, verify: str) -> None:
     body = read_manifest(damaged)
     body["parts"][1]["num_rows"] += 1
+    body["num_rows"] += 1
     write_manifest(damaged, body)
 
     with pytest.raises(DamagedShardError, match=r"p1\.arrow: expected 11 rows, found 10"):

@@ -1,0 +1,89 @@
+"""What the commands that convert files share: their options, and the run that they start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lisdata.cli.options import ResumingCommand
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+class ConvertCommand(ResumingCommand):
+    """A command that converts files into a dataset."""
+
+    bad_record_advice = (
+        "To go on without bad records: --on-error quarantine --fresh (keeps them byte for byte beside the shards), or "
+        "--on-error skip --fresh."
+    )
+
+
+def convert_options(*, unit_mib: int | str = 64) -> list[click.Option]:
+    """Return the options of a conversion that are not the source's; a text for `unit_mib` says which default it has."""
+    policies = click.Choice(["stop", "skip", "quarantine"])
+    return [
+        click.Option(["--to"], type=FOLDER, required=True, help="Folder of the dataset to write."),
+        click.Option(["--workers"], type=click.IntRange(1), default=1, show_default=True, help="Worker processes."),
+        click.Option(
+            ["--on-error"],
+            type=policies,
+            default="stop",
+            show_default=True,
+            help="On a bad record: stop, skip and count it, or keep it byte for byte beside the shards.",
+        ),
+        click.Option(
+            ["--unit-mib"],
+            type=click.IntRange(1),
+            default=unit_mib if isinstance(unit_mib, int) else None,
+            show_default=str(unit_mib),
+            help="Size of a unit of work.",
+        ),
+        click.Option(
+            ["--compression"],
+            type=click.Choice(["zstd", "none"]),
+            default="zstd",
+            show_default=True,
+            help="Compression of the shards.",
+        ),
+        click.Option(["--dry-run"], is_flag=True, help="Show the plan and the first structures; write nothing."),
+        click.Option(["--fresh"], is_flag=True, help="Start over instead of resuming."),
+    ]
+
+
+def run_conversion(
+    source: str,
+    paths: tuple[str, ...],
+    to: Path,
+    options: dict[str, Any],
+    *,
+    workers: int,
+    dry_run: bool,
+    fresh: bool,
+    **settings: Any,
+) -> None:
+    """Convert `paths` and print what came of it, or (dry run) what would; `settings` are those of ConvertConfig."""
+    from lisdata import conversion
+    from lisdata.cli.printing import print_manifest, print_sample
+    from lisdata.cli.progress import run_progress
+
+    _check_paths(paths)
+    if dry_run:
+        print_sample(conversion.sample(source, list(paths), to, options=options, **settings), workers=workers)
+        return
+    _, *command = click.get_current_context().command_path.split()  # "lisdata" goes without saying
+    with run_progress(" ".join(command)) as show:
+        manifest = conversion.convert(
+            source, list(paths), to, workers=workers, fresh=fresh, on_progress=show, options=options, **settings
+        )
+    print_manifest(to, manifest)
+
+
+def _check_paths(paths: tuple[str, ...]) -> None:
+    for path in paths:
+        if not path:
+            raise click.BadParameter("expected a file or folder, got an empty path", param_hint="PATH")
+        if "://" not in path and not any(c in path for c in "*?[") and not Path(path).exists():
+            raise click.BadParameter(f"{path!r} does not exist", param_hint="PATH")

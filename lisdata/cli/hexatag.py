@@ -1,0 +1,59 @@
+"""`lisdata hexatag`: text or treebanks to a dataset of sentences with dependency trees and hexatags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lisdata.cli.converting import ConvertCommand, convert_options, run_conversion
+from lisdata.cli.options import example
+
+TREEBANK_UNIT_MIB, TEXT_UNIT_MIB = 64, 1  # a minute or so to parse
+
+
+def _hexatag(paths: tuple[str, ...], to: Path, parser: str, unit_mib: int | None, **rest: Any) -> None:
+    chosen = {name: value for name in ("unit", "batch_size") if (value := rest.pop(name)) is not None}
+    chosen["non_projective"] = rest.pop("non_projective")
+    if parser == "conllu":
+        run_conversion("conllu", paths, to, chosen, unit_mib=unit_mib or TREEBANK_UNIT_MIB, **rest)
+        return
+    from lisdata.parsers import pin_parser
+
+    pin_parser(parser)  # a missing one is told before anything is written
+    run_conversion("parsed", paths, to, chosen | {"parser": parser}, unit_mib=unit_mib or TEXT_UNIT_MIB, **rest)
+
+
+hexatag = ConvertCommand(
+    "hexatag",
+    callback=_hexatag,
+    short_help="Parse text, or read treebanks, and tag it: convert parsed, convert conllu.",
+    help="Tag the sentences of PATHs with hexatags and write them, with their trees, as a dataset of kind text.\n\n"
+    "PATHs are text to be parsed or treebanks in CoNLL-U: files, folders, globs or fsspec URLs, also compressed. More "
+    "options: lisdata convert parsed, lisdata convert conllu.",
+    epilog=example("lisdata hexatag data.conllu --to treebank.lis --parser conllu"),
+    params=[
+        click.Argument(["paths"], nargs=-1, required=True, metavar="PATH..."),
+        click.Option(
+            ["--parser"],
+            required=True,
+            metavar="conllu|spacy[:MODEL]|python:MODULE:FUNCTION",
+            help="The trees of CoNLL-U, a pipeline of spaCy, or any function as lisdata.parsers describes it.",
+        ),
+        click.Option(
+            ["--non-projective"],
+            type=click.Choice(["raise", "drop", "projectivize"]),
+            default="projectivize",
+            show_default=True,
+            help="Where arcs cross: reject the sentence, leave it out, or tag the tree with arcs lifted.",
+        ),
+        click.Option(
+            ["--unit"],
+            type=click.Choice(["line", "paragraph", "document"]),
+            help="What of a text is parsed at once; by default a paragraph, which ends at a blank line.",
+        ),
+        click.Option(["--batch-size"], type=click.IntRange(1), help="Units that a parser is given at once."),
+        *convert_options(unit_mib=f"{TREEBANK_UNIT_MIB}, or {TEXT_UNIT_MIB} where text is parsed"),
+    ],
+)

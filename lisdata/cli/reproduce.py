@@ -1,0 +1,75 @@
+"""`reproduce`: a published experiment done again, resumed where it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lisdata.cli.options import ResumingCommand, example
+from lisdata.reproduce import EXPERIMENTS
+
+_HELP = f"""Do EXPERIMENT again and print its table, the paper's numbers beside ours.
+
+Every variant is trained once under each seed; the same command goes on from wherever it was stopped. A run leaves
+one JSON file (data hash, seed, versions, steps, seconds, machine), all runs together table.txt, table.json and
+table.png.
+
+"paper" is the paper's size and schedule. "reduced" takes about 3 minutes of one thread a run; for lis-table-3 it
+has width 64, 3 layers of 2 heads, windows of 128 characters, 1,500 steps of batch 32 at learning rate 1.5e-3, and
+contexts of 1 to 16 training windows, as the paper's.
+
+\b
+Experiments:
+{chr(10).join(f"  {name}: {entry.summary}." for name, entry in EXPERIMENTS.items())}
+"""
+
+
+@click.command(
+    cls=ResumingCommand,
+    help=_HELP,
+    epilog=example("lisdata reproduce lis-table-3 --data input.txt --to out/table3 --seeds 3 --jobs 2"),
+)
+@click.argument("experiment", type=click.Choice(list(EXPERIMENTS)))
+@click.option(
+    "--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="Its input: the text."
+)
+@click.option("--to", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of all results.")
+@click.option("--scale", default="reduced", show_default=True, help="Size and schedule: reduced or paper.")
+@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Seeds 0 to N - 1.")
+@click.option("--steps", type=click.IntRange(1), help="Training steps; default: the scale's.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="One-thread runs side by side.")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a setting of the scale.")
+@click.option("--only", "variants", multiple=True, metavar="VARIANT", help="Only this variant; may be repeated.")
+def reproduce(
+    experiment: str,
+    data: Path,
+    to: Path,
+    scale: str,
+    seeds: int,
+    steps: int | None,
+    jobs: int,
+    changes: tuple[str, ...],
+    variants: tuple[str, ...],
+) -> None:
+    """Print the table of an experiment, after the runs that it lacks."""
+    from lisdata.cli.progress import counter
+    from lisdata.reproduce import load_experiment
+    from lisdata.reproduce.runner import choose_scale
+    from lisdata.reproduce.runner import reproduce as run_all
+
+    settings = {} if steps is None else {"num_steps": steps}
+    chosen = choose_scale(load_experiment(experiment), scale, changes, **settings)
+    with counter(f"reproduce {experiment}", unit="runs") as show:
+        table = run_all(
+            experiment,
+            data=data,
+            directory=to,
+            scale=chosen,
+            num_seeds=seeds,
+            variants=variants,
+            jobs=jobs,
+            on_progress=show,
+        )
+    click.echo(table, nl=False)
+    click.echo(f"records and plot: {to}", err=True)

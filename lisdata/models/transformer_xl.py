@@ -1,0 +1,286 @@
+"""Transformer-XL as a causal decoder without memory, with every way in for hexatags that SiPE studies on it.
+
+With the scores A = AC + BD and the agreement c of `relative_attention` and the tag vector e of `sipe_tags`, they are
+
+    input          h_p = x_p + e_p, or another fusion, below the first layer        (SiPE Eq. 4)
+    position       AC + (1 + c) BD in place of A                                    (Eq. 6)
+    disentangled   A / sqrt(d_head) + c in place of A / sqrt(d_head)                (Eq. 7)
+    attention      A_ij + q_i . W_K e_j, and v_j + W_V e_j                          (Eqs. 8 and 9)
+
+and pairs of them. Where there is no tag e is 0, and scores, values and input (but for the fusions concat and alpha) are
+those of the model without injection.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lisdata.models.relative_attention import LayerTags, RelativeAttention, causal_mask, relative_sinusoid
+from lisdata.models.sipe_tags import (
+    FUSIONS,
+    INIT_STD,
+    NUM_NONTERMINALS,
+    NUM_TERMINALS,
+    InputFusion,
+    TagProjection,
+    TagTables,
+    mark_tags,
+)
+from lisdata.models.transformer import ACTIVATIONS
+
+INJECTIONS: dict[str, frozenset[str]] = {
+    "none": frozenset(),
+    "input": frozenset({"input"}),
+    "position": frozenset({"position"}),
+    "disentangled": frozenset({"disentangled"}),
+    "attention": frozenset({"attention"}),
+    "input+attention": frozenset({"input", "attention"}),
+    "position+attention": frozenset({"position", "attention"}),
+}
+_CHOICES = {
+    "activation": tuple(ACTIVATIONS),
+    "norm": ("post", "pre"),
+    "injection": tuple(INJECTIONS),
+    "sharing": ("shared", "per-layer"),
+    "target": ("d_model", "d_head"),
+    "fusion": FUSIONS,
+    "agreement_scale": ("d_head", "d_model"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformerXlConfig:
+    """Size of the decoder and how hexatags enter it; the paper's has 16 layers, width 1,024 and 8 attention heads.
+
+    `mlp_width` is 4 x `width` unless given: with half a `width` more, a model without injection has the size of one
+    with W_E in every layer. `norm` is "post" as in the paper, or "pre". `untie_biases`: u and v of each layer's own.
+
+    The layers from `first_layer` on (1 is all) take the injection, through projections "shared" by them or
+    "per-layer". W_E has the `target` "d_model", a vector for each attention head, or "d_head", one for all of them.
+    `agreement_scale` says whose root divides c. `separate_projections`: W_K and W_V of each tag table's own
+    (appendix A.4). `projection_std` is that of the initial W_E, W_K and W_V; 0 begins with the base model exactly.
+    `fusion` and, at first, `alpha` are those of `InputFusion`. `predicts_tags` adds two linear outputs for the tags of
+    the next position.
+    """
+
+    vocabulary_size: int
+    width: int = 256
+    num_layers: int = 4
+    num_attention_heads: int = 8
+    mlp_width: int | None = None
+    activation: str = "relu"
+    dropout: float = 0.0
+    norm: str = "post"
+    untie_biases: bool = False
+    injection: str = "none"
+    sharing: str = "per-layer"
+    target: str = "d_model"
+    first_layer: int = 1
+    fusion: str = "add"
+    alpha: float = 0.5
+    agreement_scale: str = "d_head"
+    separate_projections: bool = False
+    projection_std: float = 1e-3
+    predicts_tags: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("vocabulary_size", "width", "num_layers", "num_attention_heads", "mlp_width"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value} is not a positive number")
+        if self.width % 2 or self.width % self.num_attention_heads:
+            raise ValueError(f"{self.width=} is not even or does not split into {self.num_attention_heads} heads")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}={getattr(self, name)!r} is none of {', '.join(choices)}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"{self.dropout=} is outside [0, 1)")
+        if self.projection_std < 0:
+            raise ValueError(f"{self.projection_std=} is negative")
+        if not 1 <= self.first_layer <= self.num_layers:
+            raise ValueError(f"{self.first_layer=} is outside 1..{self.num_layers}")
+        if self.first_layer > 1 and not self.injection_in_layers:
+            raise ValueError(f"{self.first_layer=} means nothing where {self.injection=} enters no layer")
+        if self.fusion != "add" and "input" not in INJECTIONS[self.injection]:
+            raise ValueError(f"{self.fusion=} means nothing where {self.injection=} does not enter the input")
+
+    @property
+    def injection_in_layers(self) -> frozenset[str]:
+        """The parts of the injection that enter within the layers."""
+        return INJECTIONS[self.injection] - {"input"}
+
+
+class Predictions(NamedTuple):
+    """Logits of what stands at the next position: its token (B, T, V), terminal (B, T, 2), nonterminal (B, T, 5)."""
+
+    token: Tensor
+    terminal: Tensor
+    nonterminal: Tensor
+
+
+class TransformerXl(nn.Module):
+    """The decoder; its logits at t depend on the tokens and the tags at 0..t and on nothing later.
+
+    (A tag taken from a parse of the whole sentence tells of later words by itself: that is a matter of the data.)
+    Under one seed the base model begins with the same weights, whatever else the settings add to it.
+    """
+
+    def __init__(self, config: TransformerXlConfig) -> None:
+        super().__init__()
+        self.config = config
+        width, injection = config.width, INJECTIONS[config.injection]
+        num_biases = config.num_layers if config.untie_biases else 1
+        bias_shape = (num_biases, config.num_attention_heads, 1, 1, width // config.num_attention_heads)
+        self.embedding = nn.Embedding(config.vocabulary_size, width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.content_bias = nn.Parameter(torch.randn(bias_shape) * INIT_STD)  # u
+        self.position_bias = nn.Parameter(torch.randn(bias_shape) * INIT_STD)  # v
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.num_layers))
+        self.final_norm = nn.LayerNorm(width) if config.norm == "pre" else nn.Identity()
+        self.apply(_initialise)
+        self.tag_tables = TagTables(width) if injection else None
+        self.input_fusion = InputFusion(width, config.fusion, alpha=config.alpha) if "input" in injection else None
+        num_injected = config.num_layers - config.first_layer + 1 if config.injection_in_layers else 0
+        num_projections = min(num_injected, 1) if config.sharing == "shared" else num_injected
+        self.tag_projections = nn.ModuleList(LayerProjections(config) for _ in range(num_projections))
+        self.terminal_output = nn.Linear(width, NUM_TERMINALS) if config.predicts_tags else None
+        self.nonterminal_output = nn.Linear(width, NUM_NONTERMINALS) if config.predicts_tags else None
+        for output in (self.terminal_output, self.nonterminal_output):
+            _initialise(output)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        terminal: Tensor | None = None,
+        nonterminal: Tensor | None = None,
+        document: Tensor | None = None,
+    ) -> Tensor:
+        """Return logits (B, T, V) of the token after each of `input_ids`; all arguments are (B, T), int64.
+
+        `terminal` and `nonterminal` are negative where there is no tag; only a model without injection works without
+        them. `document` numbers the structures packed in a row, each a run of tokens, which do not attend to each
+        other; it is negative at padding. Raises ValueError for tags that are not given, IndexError for unknown ones.
+        """
+        return self._token_logits(self.hidden_states(input_ids, terminal, nonterminal, document))
+
+    def predict(
+        self,
+        input_ids: Tensor,
+        terminal: Tensor | None = None,
+        nonterminal: Tensor | None = None,
+        document: Tensor | None = None,
+    ) -> Predictions:
+        """Return what `forward` does and the logits of the next position's tags; ValueError without `predicts_tags`."""
+        if self.terminal_output is None or self.nonterminal_output is None:
+            raise ValueError("a model built without predicts_tags predicts no tags")
+        hidden = self.hidden_states(input_ids, terminal, nonterminal, document)
+        return Predictions(self._token_logits(hidden), self.terminal_output(hidden), self.nonterminal_output(hidden))
+
+    def hidden_states(
+        self, input_ids: Tensor, terminal: Tensor | None, nonterminal: Tensor | None, document: Tensor | None
+    ) -> Tensor:
+        """Return the output of the last layer, (B, T, D)."""
+        hidden, skip = self.embedding(input_ids), None
+        tags: list[LayerTags | None] = [None] * self.config.num_layers
+        if self.tag_tables is not None:
+            if terminal is None or nonterminal is None:
+                raise ValueError(f"a model with injection {self.config.injection!r} needs terminal and nonterminal")
+            marks, rows = mark_tags(terminal, nonterminal, hidden.dtype), self.tag_tables()
+            tags = self._tags_of_layers(marks, rows)
+            if self.input_fusion is not None:
+                hidden, skip = self.input_fusion(hidden, marks, rows)
+        hidden = self.dropout(hidden)
+        length, num_biases = input_ids.shape[1], len(self.content_bias)
+        sinusoid = relative_sinusoid(length, self.config.width, hidden)
+        mask = causal_mask(length, document, hidden)
+        for layer, block in enumerate(self.blocks):
+            bias = self.content_bias[layer % num_biases], self.position_bias[layer % num_biases]
+            hidden = block(hidden, skip if layer == 0 else None, sinusoid, mask, bias, tags[layer])
+        normed: Tensor = self.final_norm(hidden)
+        return normed
+
+    def _tags_of_layers(self, marks: Tensor, rows: Tensor) -> "list[LayerTags | None]":
+        injected = [projections(marks, rows) for projections in self.tag_projections]
+        if self.config.sharing == "shared":
+            injected *= self.config.num_layers - self.config.first_layer + 1
+        return [None] * (self.config.num_layers - len(injected)) + injected
+
+    def _token_logits(self, hidden: Tensor) -> Tensor:
+        return functional.linear(hidden, self.embedding.weight)
+
+
+class LayerProjections(nn.Module):
+    """W_E, W_K and W_V of one layer or of all, as far as the injection has them."""
+
+    def __init__(self, config: TransformerXlConfig) -> None:
+        super().__init__()
+        injection, width, std = config.injection_in_layers, config.width, config.projection_std
+        self.d_head = width // config.num_attention_heads
+        self.is_multiplied = "position" in injection
+        self.scale = 1.0 if config.agreement_scale == "d_head" else (self.d_head / width) ** 0.5
+        self.agreement = self.key = self.value = None
+        if injection & {"position", "disentangled"}:
+            num_outputs = width if config.target == "d_model" else self.d_head
+            self.agreement = TagProjection(width, num_outputs, std=std)
+        if "attention" in injection:
+            self.key = TagProjection(width, width, std=std, separate=config.separate_projections)
+            self.value = TagProjection(width, width, std=std, separate=config.separate_projections)
+
+    def forward(self, marks: Tensor, rows: Tensor) -> LayerTags:
+        """Return the marks with the projections of the rows (7, D) of the tag tables."""
+        agreement = None if self.agreement is None else self._split_heads(self.agreement(rows) * self.scale)
+        return LayerTags(
+            marks,
+            multiplied=agreement if self.is_multiplied else None,
+            added=None if self.is_multiplied else agreement,
+            key=None if self.key is None else self._split_heads(self.key(rows)),
+            value=None if self.value is None else self._split_heads(self.value(rows)),
+        )
+
+    def _split_heads(self, rows: Tensor) -> Tensor:
+        split: Tensor = rows.unflatten(-1, (-1, self.d_head))
+        return split.transpose(0, 1)[:, None]
+
+
+class Block(nn.Module):
+    """One layer: relative attention, then an MLP, each on a branch beside a skip branch, with a LayerNorm."""
+
+    def __init__(self, config: TransformerXlConfig) -> None:
+        super().__init__()
+        width, mlp_width = config.width, config.mlp_width or 4 * config.width
+        self.is_pre_norm = config.norm == "pre"
+        self.activation = ACTIVATIONS[config.activation]
+        self.attention = RelativeAttention(width, config.num_attention_heads)
+        self.attention_norm = nn.LayerNorm(width)
+        self.mlp_input = nn.Linear(width, mlp_width)
+        self.mlp_output = nn.Linear(mlp_width, width)
+        self.mlp_norm = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        hidden: Tensor,
+        skip: Tensor | None,
+        sinusoid: Tensor,
+        mask: Tensor,
+        bias: tuple[Tensor, Tensor],
+        tags: LayerTags | None,
+    ) -> Tensor:
+        """Return the next hidden states, (B, T, D); `skip`, if any, is added to the attention's skip branch."""
+        read = self.attention_norm(hidden) if self.is_pre_norm else hidden
+        attended = self.dropout(self.attention(read, sinusoid, mask, bias, tags))
+        hidden = attended + (hidden if skip is None else hidden + skip)
+        hidden = hidden if self.is_pre_norm else self.attention_norm(hidden)
+        read = self.mlp_norm(hidden) if self.is_pre_norm else hidden
+        output: Tensor = hidden + self.dropout(self.mlp_output(self.activation(self.mlp_input(read))))
+        return output if self.is_pre_norm else self.mlp_norm(output)
+
+
+def _initialise(module: nn.Module | None) -> None:
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=INIT_STD)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)

@@ -1,0 +1,76 @@
+"""What the tables [train] and [evaluate] of a recipe may say beside the settings of the training itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from lisdata.recipe import Recipe, recipe_settings
+
+PERPLEXITY, BY_KIND = "perplexity", "loss-by-kind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSettings:
+    """Which batches a model is trained on.
+
+    "windows": random windows of `window` tokens of the whole dataset read as one text, of which the first `split` is
+    for training. "loader": the dataset's rows, shuffled; the structures packed in a row see each other ("row": facts
+    before text, LIS F.4) or not ("structure").
+    """
+
+    data: Literal["windows", "loader"]
+    window: int | None = None
+    split: float = 0.9
+    attend: Literal["structure", "row"] = "structure"
+
+    def __post_init__(self) -> None:
+        if self.data == "windows" and self.window is None:
+            raise ValueError("train: data = windows needs train.window, a number of tokens")
+        if self.window is not None and self.window < 1:
+            raise ValueError(f"train: expected a window of at least 1 token, got {self.window}")
+        if not 0 < self.split < 1:
+            raise ValueError(f"train: expected a split between 0 and 1, got {self.split}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateSettings:
+    """How the trained models are measured.
+
+    "perplexity": on the part of the text that was not trained on, at each of `context_lengths`, `beside` published
+    figures. "loss-by-kind": on the first `max_batches` batches of the dataset, before and after training.
+    """
+
+    protocol: Literal["perplexity", "loss-by-kind"]
+    context_lengths: tuple[int, ...] = ()
+    batch_size: int = 16
+    max_windows: int | None = None
+    max_batches: int = 64
+    beside: Literal["LIS Table 3"] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "max_windows", "max_batches"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"evaluate: expected {name} of at least 1, got {value}")
+        lengths = self.context_lengths
+        if self.protocol == PERPLEXITY and not lengths:
+            raise ValueError("evaluate: protocol = perplexity needs evaluate.context_lengths, numbers of tokens")
+        if lengths and (min(lengths) < 1 or any(max(lengths) % length for length in lengths)):
+            raise ValueError(
+                f"evaluate: expected context_lengths of at least 1 that divide the longest, got {list(lengths)}"
+            )
+
+
+DATA_KEYS = tuple(field.name for field in fields(DataSettings))
+
+
+def data_settings(recipe: Recipe) -> DataSettings:
+    """Return what `[train]` says of the data; raise RecipeError for what it cannot say."""
+    values = {name: value for name, value in recipe.train.items() if name in DATA_KEYS}
+    return recipe_settings(DataSettings, values, "train", recipe.path)
+
+
+def evaluate_settings(recipe: Recipe) -> EvaluateSettings:
+    """Return what `[evaluate]` says; raise RecipeError for what it cannot say."""
+    return recipe_settings(EvaluateSettings, recipe.evaluate, "evaluate", recipe.path)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisdata.errors import ExportError
-from lisdata.exporters.targets import target_paths
+from lisdata.exporters.targets import folder_paths, memory_path, moved_names, sweep_leftovers, target_names
 from lisdata.registry import ExportReport, load_exporter
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.dataset import InputInfo, Verify
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from lisdata.token_shards import TokenDataset
 
 __all__ = ["VerifyReport", "export", "merge", "open", "verify"]
+
+Inputs = str | int | Sequence[str | int]
+_MAX_SHOWN_INPUTS = 20
+_LOG = logging.getLogger("lisdata")
 
 
 def open(path: str | Path, *, verify: Verify = "open") -> IncidenceDataset | TokenDataset:  # noqa: A001
@@ -38,32 +45,92 @@ def export(
     to: str | Path,
     *,
     format: str | None = None,  # noqa: A002
+    inputs: Inputs = (),
     force: bool = False,
 ) -> tuple[ExportReport, ...]:
     """Write an incidence dataset back: each input by its source's exporter, or all by the exporter `format`.
 
-    `to` becomes a file when there is one input, else a folder. A report a format; its `losses` name what is not there.
+    `inputs` chooses some by name (the input's, or that of its file) or number; all when it is empty. `to` becomes a
+    file when there is one input, else a folder of files with the inputs' names; where two want one name, a warning of
+    the logger "lisdata" says which name an input has instead. A report a format; its `losses` name what is not there.
     Raises ExportError rather than write over a file, unless `force`, or into the dataset.
     """
     dataset, target = IncidenceDataset(path), Path(to)
-    if target.resolve().is_relative_to(dataset.path.resolve()):
-        raise ExportError(f"{target}: expected a place outside the dataset {path}")
-    if not force:
-        _refuse_overwriting(dataset, target)
-    if format is not None:
-        return (load_exporter(format).export(dataset, target, dataset.inputs),)
-    groups: dict[str, list[InputInfo]] = {}
-    for info in dataset.inputs:
+    chosen = _choose_inputs(dataset.inputs, inputs)
+    groups: dict[str, list[InputInfo]] = {} if format is None else {format: list(chosen)}
+    for info in chosen if format is None else ():
         groups.setdefault(info.exporter, []).append(info)
     if not groups:
         raise ExportError(f"{path}: made in memory, not from a source: name a format (structures works for all)")
-    if len(dataset.inputs) > 1:
+    exporters = {name: load_exporter(name) for name in groups}
+    suffixes: dict[str, str] = {name: getattr(exporter, "suffix", "") for name, exporter in exporters.items()}
+    is_folder = target.is_dir() or len(chosen) > 1
+    paths = [
+        path
+        for name, infos in groups.items()
+        for path in _paths_of(dataset, target, infos, suffix=suffixes[name], is_folder=is_folder)
+    ]
+    _check_paths(dataset, target, paths, force=force)
+    folders = {path.parent for path in paths}
+    if is_folder:
         target.mkdir(parents=True, exist_ok=True)
-    return tuple(load_exporter(name).export(dataset, target, tuple(infos)) for name, infos in groups.items())
+        folders |= {(target / name).parent for name in target_names(dataset.inputs).values()}
+        for name, infos in groups.items():
+            _tell_moved_names(infos, dataset.inputs, suffix=suffixes[name])
+    sweep_leftovers(folders)
+    reports = tuple(exporters[name].export(dataset, target, tuple(infos)) for name, infos in groups.items())
+    if not dataset.inputs and not reports[0].files:
+        raise ExportError(f"{path}: made in memory: expected a format for that (structures), found {format}")
+    return reports
 
 
-def _refuse_overwriting(dataset: IncidenceDataset, target: Path) -> None:
-    found = [path for path in target_paths(target, dataset.inputs) if path.is_file()] if dataset.inputs else [target]
-    for path in found:
-        if path.is_file():
+def _choose_inputs(known: tuple[InputInfo, ...], wanted: Inputs) -> tuple[InputInfo, ...]:
+    """Return the inputs that `wanted` names, in their own order; ValueError for a name of none or of several."""
+    wanted = [wanted] if isinstance(wanted, str | int) else wanted
+    names = target_names(known)
+    chosen: set[int] = set()
+    for name in wanted:
+        found = [info.index for info in known if name in (info.index, info.name)]
+        found = found or [info.index for info in known if name in (names.get(info.index), str(info.index))]
+        if len(found) > 1:
+            raise ValueError(f"inputs {', '.join(map(str, found))} are all called {name!r}: choose by number")
+        if not found:
+            shown = [f"{info.index} ({info.name})" for info in known[:_MAX_SHOWN_INPUTS]]
+            shown += ["..."] if len(known) > len(shown) else []
+            raise ValueError(f"no input is called {name!r}; there are {', '.join(shown) or 'none'}")
+        chosen.update(found)
+    return tuple(info for info in known if info.index in chosen) if chosen else known
+
+
+def _paths_of(
+    dataset: IncidenceDataset, target: Path, files: list[InputInfo], *, suffix: str, is_folder: bool
+) -> list[Path]:
+    if not files:
+        return [memory_path(target, suffix=suffix)]
+    return folder_paths(target, files, dataset.inputs, suffix=suffix) if is_folder else [target]
+
+
+def _tell_moved_names(files: list[InputInfo], inputs: tuple[InputInfo, ...], *, suffix: str) -> None:
+    moved = moved_names(inputs, suffix=suffix)
+    for info in files:
+        if info.index in moved:
+            alone, name = moved[info.index]
+            _LOG.warning("input %d (%s) is written as %s: another is called %s", info.index, info.name, name, alone)
+
+
+def _check_paths(dataset: IncidenceDataset, target: Path, paths: list[Path], *, force: bool) -> None:
+    """Raise ExportError unless each of the files can be written without harm to what is there."""
+    inside = dataset.path.resolve()
+    if len(set(paths)) < len(paths):
+        raise ExportError(f"{target}: two inputs would have one file here: choose a format, or inputs one by one")
+    for path in (target, *paths):
+        if path.resolve().is_relative_to(inside):
+            raise ExportError(f"{path}: expected a place outside the dataset {dataset.path}")
+    for path in paths:
+        folder = next(folder for folder in path.parents if folder.exists())
+        if not folder.is_dir():
+            raise ExportError(f"{folder}: expected a folder, for {path.relative_to(folder)} in it, found a file")
+        if path.is_dir():
+            raise ExportError(f"{path}: expected no folder where a file is to be")
+        if not force and os.path.lexists(path):
             raise ExportError(f"{path}: expected no file here yet; choose another place, or --force to write over it")

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import LabelBuilder, Role
-from lisdata.converters.structure_rows import incidence_array, labels_from, struct_array, structure_rows
+from lisdata.converters.structure_rows import labels_from, struct_array, structure_rows
 from lisdata.converters.tokens import Tokens, find_tokens
 from lisdata.records import TextRecords
-from lisdata.schema import SPAN_TYPE, LabelKind, StructureKind
+from lisdata.schema import INCIDENCE_TYPE, SPAN_TYPE, LabelKind, StructureKind
 from lisdata.structure_batch import StructureBatch, list_array
 
 Int64 = npt.NDArray[np.int64]
 UInt32 = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
+T = TypeVar("T", bound=np.generic)
 
 TOKEN, MENTION, SPAN = "token", "mention", "span"  # sides of roles, and the label of a mention's instance
 
@@ -52,18 +54,30 @@ class TextConverter:
 
 
 class _Grouped:
-    """Items of several units, put into order of units: a unit's items stay in the order given."""
+    """Items of several sorts put together unit by unit: in each the items of the first sort, then of the second ...
 
-    def __init__(self, units: list[Int64], num_units: int) -> None:
-        unit = np.concatenate(units)
-        is_grouped = bool((unit[1:] >= unit[:-1]).all())  # most text has tokens alone: then nothing is moved
-        self.order: Int64 | slice = slice(None) if is_grouped else np.argsort(unit, kind="stable")
-        self.offsets = np.concatenate(([0], np.cumsum(np.bincount(unit, minlength=num_units))))
-        self.number = np.empty(len(unit), np.int64)  # of each item in its unit
-        self.number[self.order] = np.arange(len(unit)) - self.offsets[unit[self.order]]
+    The items of sort s and unit n are rows offsets[s][n] : offsets[s][n + 1] of the values of that sort.
+    """
 
-    def list_array(self, values: list[npt.NDArray[np.generic]], type_: pa.DataType) -> pa.Array:
-        return list_array(self.offsets, pa.array(np.concatenate(values)[self.order], type_))
+    def __init__(self, *offsets: Int64) -> None:
+        self._offsets = offsets
+        self.offsets: Int64 = np.sum(offsets, axis=0)
+
+    def join(self, *values: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Return values of each sort, which have one type, in order of units."""
+        from lisdata.kernels.interleave import interleave  # compiled on import
+
+        joined, offsets = values[0], self._offsets[0]
+        for more, more_offsets in zip(values[1:], self._offsets[1:], strict=True):
+            if len(more):  # most text has tokens alone: then nothing is moved
+                joined = interleave(joined, offsets, more, more_offsets)
+            offsets = offsets + more_offsets
+        return joined
+
+    def first_numbers(self, sort: int) -> Int64:
+        """Return the number in its unit of each unit's first item of a sort."""
+        first: Int64 = np.sum([np.diff(offsets) for offsets in self._offsets[:sort]], axis=0)
+        return first
 
 
 class _Columns:
@@ -71,16 +85,18 @@ class _Columns:
 
     def __init__(self, records: TextRecords, tokens: Tokens, labels: LabelBuilder) -> None:
         self.records, self.tokens, self.labels = records, tokens, labels
-        size = records.num_records
-        self.mention_unit = np.repeat(np.arange(size), np.diff(records.mention_offsets))
-        self.field_unit = np.repeat(np.arange(size), np.diff(records.field_offsets))
+        units = np.arange(records.num_records)
+        self.mention_unit = np.repeat(units, np.diff(records.mention_offsets))
+        self.field_unit = np.repeat(units, np.diff(records.field_offsets))
         is_token = np.zeros(len(self.mention_unit), bool)
-        is_token[tokens.mention[tokens.mention >= 0]] = True
+        is_token[tokens.mention] = True
         self.others = np.flatnonzero(~is_token)
         self.apart = np.flatnonzero(self._stand_apart(is_token))
-        self.occurrences = _Grouped([tokens.unit, self.mention_unit[self.others], self.field_unit], size)
-        self.instances = _Grouped([np.arange(size), self.mention_unit[self.apart]], size)
-        self.incidences = _Grouped([tokens.unit, self.mention_unit[self.apart], self.field_unit], size)
+        self.others_offsets = np.searchsorted(self.others, records.mention_offsets)
+        self.apart_offsets = np.searchsorted(self.apart, records.mention_offsets)
+        self.occurrences = _Grouped(tokens.offsets, self.others_offsets, records.field_offsets)
+        self.instances = _Grouped(np.arange(records.num_records + 1), self.apart_offsets)
+        self.incidences = _Grouped(tokens.offsets, self.apart_offsets, records.field_offsets)
 
     def _stand_apart(self, is_token: Bools) -> Bools:
         """Return which mentions have an instance of their own."""
@@ -93,54 +109,71 @@ class _Columns:
 
     def to_arrow(self) -> dict[str, pa.Array]:
         records, tokens = self.records, self.tokens
-        tau = [tokens.content, records.mention_content[self.others], records.field_content]
-        unit_label = np.full(records.num_records, self.labels.code(LabelKind.INSTANCE, records.unit))
-        instance_labels, ordinals = [unit_label], [np.zeros(records.num_records, np.int64)]
+        tau = self.occurrences.join(tokens.content, records.mention_content[self.others], records.field_content)
+        label = np.full(records.num_records, self.labels.code(LabelKind.INSTANCE, records.unit), np.uint32)
+        ordinal = np.zeros(records.num_records, np.uint64)
         if len(self.apart):
-            instance_labels.append(np.full(len(self.apart), self.labels.code(LabelKind.INSTANCE, MENTION)))
-            ordinals.append(self.apart - records.mention_offsets[self.mention_unit[self.apart]])
+            mention = self.labels.code(LabelKind.INSTANCE, MENTION)
+            number = self.apart - records.mention_offsets[self.mention_unit[self.apart]]
+            label = self.instances.join(label, np.full(len(self.apart), mention, np.uint32))
+            ordinal = self.instances.join(ordinal, number.astype(np.uint64))
         return {
-            "tau": self.occurrences.list_array(list(tau), pa.uint32()),
+            "tau": list_array(self.occurrences.offsets, pa.array(tau)),
             "span": self._spans(),
-            "instance_label": self.instances.list_array(list(instance_labels), pa.uint32()),
-            "instance_ordinal": self.instances.list_array(list(ordinals), pa.uint64()),
+            "instance_label": list_array(self.instances.offsets, pa.array(label)),
+            "instance_ordinal": list_array(self.instances.offsets, pa.array(ordinal)),
             **self._incidences(),
         }
 
     def _spans(self) -> pa.Array:
-        records, tokens, order = self.records, self.tokens, self.occurrences.order
-        none = np.zeros(len(self.field_unit), np.int64)
-        is_null = np.repeat([False, True], [len(tokens.unit) + len(self.others), len(none)])
-        begin = np.concatenate([tokens.begin, records.mention_begin[self.others].astype(np.int64), none])
-        end = np.concatenate([tokens.end, records.mention_end[self.others].astype(np.int64), none])
-        mask = pa.array(is_null[order]) if len(none) else None
-        spans = struct_array(SPAN_TYPE, [begin[order].astype(np.uint64), end[order].astype(np.uint64)], mask)
-        return list_array(self.occurrences.offsets, spans, nullable=True)
+        records, tokens = self.records, self.tokens
+        none = np.zeros(len(self.field_unit), np.uint64)
+        begin = self.occurrences.join(tokens.begin, records.mention_begin[self.others], none)
+        end = self.occurrences.join(tokens.end, records.mention_end[self.others], none)
+        mask = None
+        if len(none):
+            spelled = (np.zeros(len(tokens.content), bool), np.zeros(len(self.others), bool))
+            mask = pa.array(self.occurrences.join(*spelled, np.ones(len(none), bool)))
+        return list_array(self.occurrences.offsets, struct_array(SPAN_TYPE, [begin, end], mask), nullable=True)
 
     def _incidences(self) -> dict[str, pa.Array]:
         """Return the columns incidence, sigma and position: tokens, then mentions that stand apart, then fields."""
-        records, tokens = self.records, self.tokens
-        number, order = self.occurrences.number, self.incidences.order
-        num_tokens, num_fields = len(tokens.unit), len(self.field_unit)
-        occurrence_of = np.empty(len(self.mention_unit), np.int64)
-        as_token = np.flatnonzero(tokens.mention >= 0)
-        occurrence_of[tokens.mention[as_token]] = as_token
-        occurrence_of[self.others] = num_tokens + np.arange(len(self.others))
-        instance_of = np.zeros(len(self.mention_unit) + 1, np.int64)  # the last stands for mention -1: the unit itself
-        instance_of[self.apart] = self.instances.number[records.num_records :]
-        occurrence = [number[:num_tokens], number[occurrence_of[self.apart]], number[len(number) - num_fields :]]
-        instance = [np.zeros(num_tokens, np.int64), instance_of[self.apart], instance_of[records.field_mention]]
+        records, join, offsets = self.records, self.incidences.join, self.incidences.offsets
+        num_tokens, num_apart, num_fields = len(self.tokens.content), len(self.apart), len(records.field_role)
+        number = _numbers(self.tokens.offsets)  # tokens come first among a unit's occurrences
+        position = join(number, np.zeros(num_apart, np.int64), np.zeros(num_fields, np.int64))
+        occurrence_of, instance_of = self._places_of_mentions(number)
+        field_number = _numbers(records.field_offsets) + self.occurrences.first_numbers(2)[self.field_unit]
+        occurrence = join(number.astype(np.uint32), occurrence_of[self.apart], field_number.astype(np.uint32))
+        instance = join(np.zeros(num_tokens, np.uint32), instance_of[self.apart], instance_of[records.field_mention])
         token_role = self.labels.role(Role(records.unit, TOKEN))
-        span_role = self.labels.role(Role(MENTION, SPAN)) if len(self.apart) else 0
-        sigma = [np.full(num_tokens, token_role), np.full(len(self.apart), span_role), records.field_role]
-        position = np.zeros(sum(map(len, occurrence)), np.int64)
-        position[:num_tokens] = number[:num_tokens]  # tokens come first among a unit's occurrences
-        pairs = incidence_array(np.concatenate(occurrence)[order], np.concatenate(instance)[order])
+        span_role = self.labels.role(Role(MENTION, SPAN)) if num_apart else 0
+        roles = (np.full(num_tokens, token_role, np.uint32), np.full(num_apart, span_role, np.uint32))
         return {
-            "incidence": list_array(self.incidences.offsets, pairs),
-            "sigma": self.incidences.list_array(list(sigma), pa.uint32()),
-            "position": self.incidences.list_array([position], pa.int64()),
+            "incidence": list_array(offsets, struct_array(INCIDENCE_TYPE, [occurrence, instance])),
+            "sigma": list_array(offsets, pa.array(join(*roles, records.field_role))),
+            "position": list_array(offsets, pa.array(position)),
         }
+
+    def _places_of_mentions(self, number: Int64) -> tuple[UInt32, UInt32]:
+        """Return each mention's occurrence and instance in its unit; one entry more stands for mention -1, the unit.
+
+        `number` is that of each token in its unit.
+        """
+        occurrence_of = np.empty(len(self.mention_unit), np.uint32)
+        occurrence_of[self.tokens.mention] = number[self.tokens.mention_token]
+        first = self.occurrences.first_numbers(1)[self.mention_unit[self.others]]
+        occurrence_of[self.others] = _numbers(self.others_offsets) + first
+        instance_of = np.zeros(len(self.mention_unit) + 1, np.uint32)
+        instance_of[self.apart] = _numbers(self.apart_offsets) + 1
+        return occurrence_of, instance_of
+
+
+def _numbers(offsets: Int64) -> Int64:
+    """Return the number in its unit of each item; those of unit n are offsets[n] : offsets[n + 1]."""
+    numbers = np.arange(offsets[-1])
+    numbers -= np.repeat(offsets[:-1], np.diff(offsets))
+    return numbers
 
 
 TEXT = TextConverter()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,7 @@ Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 CHUNK_BYTES = 4 << 20
+_TAIL_BYTES = 64 << 10
 _SPACE, _WORD, _DIGIT, _JOINER, _POINT, _MARK, _OTHER = 0, 1, 2, 4, 8, 16, 32  # a digit is _WORD | _DIGIT
 _JOINERS = "'-\u00ad\u00b7\u200c\u200d\u2010\u2011\u2019"
 _INVISIBLE = "\u200b\ufeff"  # zero-width space, byte order mark
@@ -29,45 +31,63 @@ _LAST_ASSIGNED = 0x323AF  # beyond it stand only the selectors below, and privat
 _SELECTORS = (0xE0100, 0xE01EF)
 
 
-def find_words(data: UInt8, breaks: Int64) -> tuple[Int64, Int64]:
-    """Return the begins and the ends of the words in `data`, ascending.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordChunk:
+    """The words in bytes [begin, end) of a text: where each begins and ends, counted from `begin`, ascending."""
+
+    begin: int
+    end: int
+    word_begin: Int64
+    word_end: Int64
+
+
+def iter_words(data: UInt8, breaks: Int64) -> Iterator[WordChunk]:
+    """Yield the words of `data`, chunk after chunk of about CHUNK_BYTES.
 
     `data` is UTF-8 in which a lone surrogate may stand as three bytes. No word reaches across an offset of `breaks`
     (ascending, at begins of characters).
     """
-    begins, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for begin, end in _chunks(data):
         first, last = np.searchsorted(breaks, [begin, end])
-        chunk_begins, chunk_ends = _find_in_chunk(data[begin:end], breaks[first:last] - begin)
-        begins.append(chunk_begins + begin)
-        ends.append(chunk_ends + begin)
-    return np.concatenate(begins), np.concatenate(ends)
+        word_begin, word_end = _find_in_chunk(data[begin:end], breaks[first:last] - begin)
+        yield WordChunk(begin=begin, end=end, word_begin=word_begin, word_end=word_end)
 
 
 def _chunks(data: UInt8) -> Iterator[tuple[int, int]]:
-    """Cut after a space or newline, where no word and no character is cut, about every CHUNK_BYTES."""
+    """Cut where no word and no character is cut, about every CHUNK_BYTES; a word that fills a chunk makes it larger."""
     begin = 0
     while begin < len(data):
-        size = CHUNK_BYTES
-        while True:
-            window = data[begin : begin + size].tobytes()
-            cut = max(window.rfind(b" "), window.rfind(b"\n")) + 1
-            if begin + size >= len(data):
-                cut = len(window)
-            if cut:
-                break
+        size, cut = CHUNK_BYTES, 0
+        while begin + size < len(data) and not cut:
+            cut = _last_cut(data[begin : begin + size])
             size *= 2
-        yield begin, begin + cut
-        begin += cut
+        end = begin + cut if cut else len(data)
+        yield begin, end
+        begin = end
+
+
+def _last_cut(window: UInt8) -> int:
+    """Return the last place where bytes that others follow may be cut, 0 if none is found.
+
+    That is after a space or newline; where there is none, before a character that is a word of its own, as in scripts
+    that are written without spaces.
+    """
+    data = window.tobytes()
+    cut = max(data.rfind(b" "), data.rfind(b"\n")) + 1
+    if cut:
+        return cut
+    tail = window[-_TAIL_BYTES:]
+    begins = np.flatnonzero((tail & 0xC0) != 0x80)  # of its characters, the last of which may be incomplete
+    classes = _classes_of(tail[begins[0] : begins[-1]].tobytes())
+    alone = np.flatnonzero((classes == _SPACE) | (classes == _OTHER))
+    return len(window) - len(tail) + int(begins[alone[-1]]) if len(alone) else 0
 
 
 def _find_in_chunk(data: UInt8, breaks: Int64) -> tuple[Int64, Int64]:
     if not data.size or int(data.max()) < 0x80:
         return _find_by_class(_ascii_classes()[data], breaks)
-    text = data.tobytes().decode("utf-8", errors="surrogatepass")
-    codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), "<u4")
     offsets = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))  # byte offset of each character
-    begins, ends = _find_by_class(_classes()[codes], np.searchsorted(offsets, breaks))
+    begins, ends = _find_by_class(_classes_of(data.tobytes()), np.searchsorted(offsets, breaks))
     return offsets[begins], offsets[ends]
 
 
@@ -108,6 +128,14 @@ def _resolve_marks(classes: UInt8, is_break: Bools) -> tuple[UInt8, Bools]:
     resolved = np.where(is_mark & is_break[:-1], np.uint8(_WORD), classes)[np.maximum.accumulate(base)]
     clings = is_mark & ~is_break[:-1] & (resolved != _SPACE)
     return np.where(is_mark & (resolved == _SPACE), np.uint8(_WORD), resolved), clings
+
+
+def _classes_of(data: bytes) -> UInt8:
+    """Return the class of each character of UTF-8."""
+    text = data.decode("utf-8", errors="surrogatepass")
+    codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), "<u4")
+    classes: UInt8 = _classes()[codes]
+    return classes
 
 
 @cache

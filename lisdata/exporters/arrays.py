@@ -33,10 +33,10 @@ class NpyExporter:
         """Write the arrays that came from `files`."""
         losses: Counter[str] = Counter()
         written: list[Path] = []
-        for info, path in zip(files, target_paths(target, files), strict=True):
+        for info, path in zip(files, target_paths(target, files, dataset.inputs), strict=True):
             losses["rejected records"] += info.records.get("rejected", 0)
-            for structure in dataset.iter_structures(info.index):
-                if path in written:
+            for number, structure in enumerate(dataset.iter_structures(info.index)):
+                if number:
                     raise ExportError(f"{info.name}: expected one array for a .npy file, found more")
                 size = _write_array(path, structure_to_array(structure))
                 losses["header layouts"] += size != structure.source[2] - structure.source[1]

@@ -28,7 +28,7 @@ class CsvExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the rows that came from `files`."""
-        paths = target_paths(target, files)
+        paths = target_paths(target, files, dataset.inputs)
         losses: Counter[str] = Counter()
         num_records = 0
         for info, path in zip(files, paths, strict=True):

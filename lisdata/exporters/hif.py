@@ -49,7 +49,7 @@ class HifExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the hypergraphs that came from `files`."""
-        paths = target_paths(target, files)
+        paths = target_paths(target, files, dataset.inputs)
         written: list[Path] = []
         losses: Counter[str] = Counter()
         for info, path in zip(files, paths, strict=True):

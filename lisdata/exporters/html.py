@@ -12,7 +12,6 @@ from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.tree_columns import TreeColumns
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
-from lisdata.shards.dataset import Part
 from lisdata.sources.dom import Dom, parse_html
 
 _BOM = b"\xef\xbb\xbf"
@@ -32,14 +31,12 @@ class HtmlExporter:
         """Write the documents that came from `files`."""
         losses: Counter[str] = Counter()
         written: list[Path] = []
-        part: Part | None = None
-        for info, path in zip(files, target_paths(target, files), strict=True):
+        for info, path in zip(files, target_paths(target, files, dataset.inputs), strict=True):
             losses["rejected records"] += info.records.get("rejected", 0)
-            for found, row in dataset.iter_rows(info.index):
-                if path in written:
+            for number, (part, row) in enumerate(dataset.iter_rows(info.index)):
+                if number:
                     raise ExportError(f"{info.name}: expected one document for a file, found more")
-                if found is not part:
-                    part, columns = found, TreeColumns(found)
+                columns = part.derived(TreeColumns)
                 data = columns.document(row)
                 if data is None:
                     data, is_equal = dom_to_bytes(columns.dom(row))

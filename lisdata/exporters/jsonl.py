@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lisdata.contents import decode_text
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.text_columns import Participant, TextColumns, iter_text_rows
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
+from lisdata.sources.character_offsets import characters_of_bytes
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_contents import json_from_content
-from lisdata.sources.json_text import NumberText, byte_offsets
+from lisdata.sources.json_text import NumberText
 from lisdata.sources.jsonl_layout import FIELD, FIELDS, LAYOUT, LINE, JsonlOptions, LineLayout
 from lisdata.sources.layouts import layout_from_text
 
@@ -31,7 +31,7 @@ class JsonlExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the records that came from `files`; what another source made comes with the default options."""
-        paths = target_paths(target, files)
+        paths = target_paths(target, files, dataset.inputs)
         losses: Counter[str] = Counter()
         num_records = 0
         for info, path in zip(files, paths, strict=True):
@@ -60,9 +60,8 @@ def _write_row(columns: TextColumns, row: int, options: JsonlOptions, prefixes: 
         unit.add(participant)
     if unit.line is not None:
         return unit.line
-    layout, text = layout_from_text(LineLayout, unit.layout), decode_text(document)
-    offsets = np.asarray(byte_offsets(text, document)) if unit.has_mentions else np.empty(0, np.int64)
-    return layout.write(text, unit.entities(offsets, prefixes), unit.members, options)
+    layout = layout_from_text(LineLayout, unit.layout)
+    return layout.write(decode_text(document), unit.entities(document, prefixes), unit.members, options)
 
 
 class _Unit:
@@ -95,23 +94,23 @@ class _Unit:
                 members = self._entity_members.setdefault(participant.instance, {})
             members.update(value if side == FIELDS else {side.removeprefix(FIELD): value})
 
-    @property
-    def has_mentions(self) -> bool:
-        return bool(self._mentions)
-
-    def entities(self, offsets: npt.NDArray[np.int64], prefixes: IdPrefixes) -> list[dict[str, Any]]:
-        """Return the entities in the order of their list; `offsets` are the bytes where the text's characters begin.
+    def entities(self, document: bytes, prefixes: IdPrefixes) -> list[dict[str, Any]]:
+        """Return the entities in the order of their list.
 
         Those that stand apart know their number; the others fill the places between in text order.
         """
+        if not self._mentions:
+            return []
         members = {self._apart[instance]: found for instance, found in self._entity_members.items()}
         taken = set(self._listed.values())
         free = iter(number for number in range(len(self._mentions)) if number not in taken)
         found: dict[int, dict[str, Any]] = {}
-        for occurrence in sorted(self._mentions):  # tokens come in text order
+        occurrences = sorted(self._mentions)  # tokens come in text order
+        spans = np.array([self._mentions[occurrence].span for occurrence in occurrences], np.int64)
+        characters = characters_of_bytes(np.frombuffer(document, np.uint8), spans.ravel()).reshape(-1, 2).tolist()
+        for occurrence, (begin, end) in zip(occurrences, characters, strict=True):
             mention = self._mentions[occurrence]
             number = self._listed[occurrence] if occurrence in self._listed else next(free)
-            begin, end = np.searchsorted(offsets, mention.span or (0, 0)).tolist()
             found[number] = {
                 "start": NumberText(begin),
                 "end": NumberText(end),

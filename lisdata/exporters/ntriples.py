@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.exporters.ntriples_lines import join_lines, spell_predicates, spell_terms
-from lisdata.exporters.ntriples_triples import PartTriples, triples_of
+from lisdata.exporters.ntriples_triples import triples_of
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo, Part
@@ -38,37 +35,41 @@ class NTriplesExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the triples that came from `files`."""
-        paths = target_paths(target, files)
+        paths = target_paths(target, files, dataset.inputs)
         losses: Counter[str] = Counter()
         num_records = 0
-        known: dict[Part, PartTriples] = {}
         for info, path in zip(files, paths, strict=True):
             losses["rejected records"] += info.records.get("rejected", 0)
             with replacing(path) as stream:
-                for part, rows in _iter_parts(dataset, info.index):
-                    if part not in known:
-                        known = {part: triples_of(part)}
-                    num_records += _write_lines(stream, part, known[part], known[part].choose(rows, losses))
+                for part, rows in dataset.iter_part_rows(info.index):
+                    spelled = part.derived(_SpelledTriples)
+                    num_records += spelled.write(stream, spelled.triples.choose(rows, losses))
         return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
 
 
-def _iter_parts(dataset: IncidenceDataset, file_index: int) -> Iterator[tuple[Part, Int64]]:
-    for part, pairs in groupby(dataset.iter_rows(file_index), key=itemgetter(0)):
-        yield part, np.fromiter(map(itemgetter(1), pairs), np.int64)
+class _SpelledTriples:
+    """The triples of one part with the N-Triples terms of what they show, each spelled once."""
 
+    def __init__(self, part: Part) -> None:
+        self.triples = triples_of(part)
+        is_used = np.zeros(part.contents.num_rows, np.bool_)
+        for shown in (self.triples.subject, self.triples.object):
+            is_used[shown[self.triples.is_triple]] = True
+        self._terms = spell_terms(part.contents.filter(pa.array(is_used)), part.labels)
+        self._numbers = np.cumsum(is_used) - 1
+        self._predicates = spell_predicates(part.labels)
 
-def _write_lines(stream: BinaryIO, part: Part, triples: PartTriples, chosen: Int64) -> int:
-    """Write the lines of the `chosen` triples and return how many they are."""
-    is_used = np.zeros(part.contents.num_rows, np.bool_)
-    is_used[triples.subject[chosen]] = is_used[triples.object[chosen]] = True
-    terms = spell_terms(part.contents.filter(pa.array(is_used)), part.labels)
-    numbers = np.cumsum(is_used) - 1
-    predicates = spell_predicates(part.labels)
-    for begin in range(0, len(chosen), _LINES_A_CHUNK):
-        chunk = chosen[begin : begin + _LINES_A_CHUNK]
-        subjects, objects = (terms.take(pa.array(numbers[c[chunk]])) for c in (triples.subject, triples.object))
-        stream.write(join_lines(subjects, predicates.take(pa.array(triples.label[chunk])), objects))
-    return len(chosen)
+    def write(self, stream: BinaryIO, chosen: Int64) -> int:
+        """Write the lines of the `chosen` triples and return how many they are."""
+        for begin in range(0, len(chosen), _LINES_A_CHUNK):
+            chunk = chosen[begin : begin + _LINES_A_CHUNK]
+            subjects, objects = (
+                self._terms.take(pa.array(self._numbers[shown[chunk]]))
+                for shown in (self.triples.subject, self.triples.object)
+            )
+            predicates = self._predicates.take(pa.array(self.triples.label[chunk]))
+            stream.write(join_lines(subjects, predicates, objects))
+        return len(chosen)
 
 
 NTRIPLES = NTriplesExporter()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lisdata.kernels.arrays import binary_buffers
+from lisdata.kernels.arrays import binary_buffers, one_array
 from lisdata.schema import NO_ROW, ContentKind, LabelKind
 from lisdata.sources.ntriples_terms import escape_iri, escape_string, term_suffix
 
@@ -30,7 +30,7 @@ _IN_IRIS = frozenset((*range(0x21), *b'<>"{}|^`\\'))
 def spell_terms(contents: pa.Table, labels: pa.Table) -> pa.LargeBinaryArray:
     """Return the N-Triples term of each content, null where it is of a kind that RDF does not have."""
     kinds = np.asarray(contents["kind"])
-    lexical = contents["lexical"].combine_chunks()
+    lexical = one_array(contents["lexical"])
     lexical = _escaped(lexical, kinds == ContentKind.LITERAL, _IN_STRINGS, escape_string)
     lexical = _escaped(lexical, kinds == ContentKind.ENTITY, _IN_IRIS, escape_iri)
     before, after = (

@@ -10,7 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lisdata.converters.flat_structures import count_from_zero
 from lisdata.converters.triples import SIDES
+from lisdata.kernels.arrays import one_array
 from lisdata.schema import ContentKind, LabelKind, StructureKind
 from lisdata.shards import Part
 
@@ -24,13 +26,14 @@ _TERMS = (*_RESOURCES, ContentKind.LITERAL, ContentKind.INSTANCE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartTriples:
-    """The instances of a part, numbered across it: each one's structure, label, ordinal, subject and object.
+    """The instances of a part, numbered across it: each one's label, ordinal, subject and object.
 
-    Subject and object are rows of the part's contents, meant where `is_triple`. `kinds` are those of the structures.
+    Subject and object are rows of the part's contents, meant where `is_triple`. `kinds` are those of the structures;
+    structure n has the instances in_instances[n] : in_instances[n + 1].
     """
 
     kinds: npt.NDArray[np.uint8]
-    structure: Int64
+    in_instances: Int64
     label: npt.NDArray[np.uint32]
     ordinal: npt.NDArray[np.uint64]
     subject: Int64
@@ -41,21 +44,23 @@ class PartTriples:
 
     def choose(self, rows: Int64, losses: Counter[str]) -> Int64:
         """Return the triples of the structures `rows` in the order of the source; count what N-Triples cannot hold."""
-        is_row = np.zeros(len(self.kinds), np.bool_)
-        is_row[rows] = True
         for kind, count in zip(*np.unique(self.kinds[rows], return_counts=True), strict=True):
             if kind != StructureKind.TRIPLES:
                 losses[f"structures of kind {StructureKind(kind).label}"] += int(count)
-        is_fact = (is_row & (self.kinds == StructureKind.TRIPLES))[self.structure]
-        is_line = is_fact & self.is_triple & self.is_rdf
-        losses["facts that are no triple"] += int((is_fact & ~self.is_triple).sum())
-        losses["triples of contents that are no RDF terms"] += int((is_fact & self.is_triple & ~self.is_rdf).sum())
-        losses["graph names"] += int((is_line & self.has_graph).sum())
-        chosen = np.flatnonzero(is_line)
+        facts = self._instances_of(rows[self.kinds[rows] == StructureKind.TRIPLES])
+        is_triple, is_rdf = self.is_triple[facts], self.is_rdf[facts]
+        losses["facts that are no triple"] += int((~is_triple).sum())
+        losses["triples of contents that are no RDF terms"] += int((is_triple & ~is_rdf).sum())
+        chosen = facts[is_triple & is_rdf]
+        losses["graph names"] += int(self.has_graph[chosen].sum())
         ordinals = self.ordinal[chosen]
         if (ordinals[1:] < ordinals[:-1]).any():
             chosen = chosen[np.argsort(ordinals, kind="stable")]
         return chosen
+
+    def _instances_of(self, rows: Int64) -> Int64:
+        counts = self.in_instances[rows + 1] - self.in_instances[rows]
+        return np.repeat(self.in_instances[rows], counts) + count_from_zero(counts)
 
 
 def triples_of(part: Part) -> PartTriples:
@@ -76,7 +81,7 @@ def triples_of(part: Part) -> PartTriples:
     kinds = np.asarray(part.contents["kind"])
     return PartTriples(
         kinds=np.asarray(part.structures["kind"]),
-        structure=np.repeat(structures, np.diff(in_instances)),
+        in_instances=in_instances,
         label=labels,
         ordinal=np.asarray(_flat(part, "instance_ordinal")[1]),
         subject=subject,
@@ -105,6 +110,6 @@ def _placed(instance: Int64, content: npt.NDArray[np.uint32], size: int) -> Int6
 
 def _flat(part: Part, name: str) -> tuple[Int64, pa.Array]:
     """Return the offsets and the values of a list column; a null list is an empty one."""
-    column = part.structures.column(name).combine_chunks()
+    column = one_array(part.structures.column(name))
     lengths = np.asarray(pc.list_value_length(column).fill_null(0))
     return np.concatenate(([0], np.cumsum(lengths))), column.flatten()

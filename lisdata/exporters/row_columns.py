@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, islice
-from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +12,7 @@ import pyarrow.compute as pc
 from lisdata.converters.flat_structures import count_from_zero
 from lisdata.converters.table_roles import DIALECT, column_of_side
 from lisdata.errors import ExportError
+from lisdata.kernels.arrays import one_array
 from lisdata.schema import ContentKind, LabelKind
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.dataset import Part
@@ -28,8 +27,12 @@ class RowColumns:
     def __init__(self, part: Part) -> None:
         self._part = part
         self._kinds = np.asarray(part.contents["kind"])
-        self._lexicals = part.contents["lexical"].combine_chunks()
-        self._roles = list(zip(*(part.labels[name].to_pylist() for name in ("relation", "side")), strict=True))
+        self._lexicals = one_array(part.contents["lexical"])
+        self._sides: list[str | None] = part.labels["side"].to_pylist()
+        self._columns: dict[str, int] = {}
+        columns = [None if side is None else column_of_side(side) for side in self._sides]
+        numbers = [-1 if c is None else self._columns.setdefault(c, len(self._columns)) for c in columns]
+        self._column = np.array(numbers, np.int64)  # of each label
         is_instance = np.asarray(part.labels["kind"]) == LabelKind.INSTANCE
         self._is_dialect = is_instance & np.asarray(pc.equal(part.labels["label"], DIALECT))
         self._in_tau, tau = _flat(part, "tau")
@@ -53,7 +56,7 @@ class RowColumns:
         told = zip(self._sigma[places].tolist(), self._position[places].tolist(), contents.tolist(), strict=True)
         facts: dict[str, list[str]] = {}
         for code, _, content in sorted(told):
-            facts.setdefault(self._roles[code][1], []).append(self._lexicals[content].as_py().decode())
+            facts.setdefault(str(self._sides[code]), []).append(self._lexicals[content].as_py().decode())
         return facts
 
     def cells(self, rows: Int64, columns: Sequence[str]) -> list[pa.Array]:
@@ -62,7 +65,7 @@ class RowColumns:
         num_instances = self._in_instances[rows + 1] - self._in_instances[rows]
         first_row = np.cumsum(num_instances) - num_instances
         row = first_row[structure] + self._instance[places]
-        number = self._column_numbers(columns)[self._sigma[places]]
+        number = self._places_among(columns)[self._column[self._sigma[places]]]
         is_cell = number >= 0
         shape = (int(num_instances.sum()), len(columns))
         place = row[is_cell] * shape[1] + number[is_cell]
@@ -84,20 +87,21 @@ class RowColumns:
         places = np.repeat(self._in_incidences[rows], counts) + count_from_zero(counts)
         return structure, places, self._tau[self._in_tau[rows][structure] + self._occurrence[places]].astype(np.int64)
 
-    def _column_numbers(self, columns: Sequence[str]) -> Int64:
-        """Return the number of the column that each label is the role of, -1 for others."""
-        wanted = {name: number for number, name in enumerate(columns)}
-        sides = [None if side is None else column_of_side(side) for _, side in self._roles]
-        return np.array([-1 if side is None else wanted.get(side, -1) for side in sides], np.int64)
+    def _places_among(self, columns: Sequence[str]) -> Int64:
+        """Return the place in `columns` of each column of the part, -1 for others and, last, for none."""
+        places = np.full(len(self._columns) + 1, -1)
+        for place, name in enumerate(columns):
+            if name in self._columns:
+                places[self._columns[name]] = place
+        return places
 
 
 def iter_row_blocks(dataset: IncidenceDataset, file_index: int) -> Iterator[tuple[RowColumns, Int64]]:
     """Yield (columns, rows) for the structures of one input, in source order; a dialect structure comes alone."""
-    for part, group in groupby(dataset.iter_rows(file_index), key=itemgetter(0)):
-        columns = RowColumns(part)
-        numbers = (row for _, row in group)
-        while rows := list(islice(numbers, _BLOCK_ROWS)):
-            yield from _split_at_dialects(columns, np.array(rows))
+    for part, rows in dataset.iter_part_rows(file_index):
+        columns = part.derived(RowColumns)
+        for begin in range(0, len(rows), _BLOCK_ROWS):
+            yield from _split_at_dialects(columns, rows[begin : begin + _BLOCK_ROWS])
 
 
 def _split_at_dialects(columns: RowColumns, rows: Int64) -> Iterator[tuple[RowColumns, Int64]]:
@@ -109,5 +113,5 @@ def _split_at_dialects(columns: RowColumns, rows: Int64) -> Iterator[tuple[RowCo
 
 def _flat(part: Part, name: str) -> tuple[Int64, pa.Array]:
     """Return the offsets and the values of a list column."""
-    column = part.structures.column(name).combine_chunks()
+    column = one_array(part.structures.column(name))
     return np.asarray(column.offsets), column.values

@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.targets import memory_path, replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
 from lisdata.shards.dataset import Part
@@ -30,15 +30,14 @@ class StructuresExporter:
 
     name: str = "structures"
     summary: str = "Structures as JSON lines, from any source"
+    suffix: str = ".jsonl"
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write a line a structure."""
         indices: list[int | None] = [info.index for info in files]
-        paths = target_paths(target, files)
+        paths = target_paths(target, files, dataset.inputs, suffix=self.suffix)
         if not files:
-            indices, paths = [None], [target / "structures" if target.is_dir() else target]
-        if target not in paths:
-            paths = [path.with_name(f"{path.name}.jsonl") for path in paths]
+            indices, paths = [None], [memory_path(target, suffix=self.suffix)]
         num_records = 0
         for path, index in zip(paths, indices, strict=True):
             num_records += _write_lines(path, dataset.iter_structures(index))
@@ -62,11 +61,9 @@ def count_isolated(parts: tuple[Part, ...]) -> int:
     for part in parts:
         keys = part.contents["key"].combine_chunks()
         is_used = np.zeros(len(keys), bool)
-        reader = part.open_table("structures")
-        for number in range(reader.num_record_batches):
-            batch = reader.get_batch(number)
-            for column in ("tau", "instance_handle"):
-                is_used[np.asarray(batch.column(column).flatten().drop_null())] = True
+        for batch in part.iter_batches("structures", ("tau", "instance_handle")):
+            for column in batch.columns:
+                is_used[np.asarray(column.flatten().drop_null())] = True
         seen.append(keys.filter(pa.array(is_used)))
         unseen.append(keys.filter(pa.array(~is_used)))
     if not unseen:

@@ -11,12 +11,15 @@ from lisdata.exporters.text_columns import iter_text_rows
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
 
+_TILING = ("text", "parsed")  # sources whose documents are together the file's bytes
+
 
 @dataclass(frozen=True, slots=True)
 class TextExporter:
-    """Writes the documents one after another: the input's bytes where all of it was converted by source text.
+    """Writes the documents one after another: the input's bytes where all of it was converted by source text or parsed.
 
-    A unit of another source that does not end in a newline gets one; its linked mentions and fields are losses.
+    A unit of another source that does not end in a newline gets one; its linked mentions, fields and dependency trees
+    are losses. Those sentences are losses too that the conversion dropped, in whichever files they were.
     """
 
     name: str = "text"
@@ -24,8 +27,9 @@ class TextExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the text that came from `files`."""
-        paths = target_paths(target, files)
+        paths = target_paths(target, files, dataset.inputs)
         losses: Counter[str] = Counter()
+        losses["dropped sentences"] = dataset.manifest.get("report", {}).get("dropped sentences", 0)
         num_records = 0
         for info, path in zip(files, paths, strict=True):
             losses["rejected records"] += info.records.get("rejected", 0)
@@ -33,8 +37,9 @@ class TextExporter:
                 for columns, row in iter_text_rows(dataset, info.index):
                     document = columns.document(row)
                     stream.write(document)
-                    if info.source != self.name and not document.endswith(b"\n"):
-                        stream.write(b"\n")
+                    if info.source not in _TILING:
+                        stream.write(b"" if document.endswith(b"\n") else b"\n")
+                        losses["dependency trees"] += columns.has_tree(row)
                     for participant in columns.participants(row):
                         losses["fields" if participant.span is None else "linked mentions"] += 1
                     num_records += 1

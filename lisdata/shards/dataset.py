@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.errors import DamagedShardError
+from lisdata.kernels.arrays import one_array
 from lisdata.schema import TABLES, check_schema
 from lisdata.shards.manifest import (
     INCIDENCE_FORMAT,
@@ -24,7 +26,12 @@ from lisdata.shards.manifest import (
 )
 from lisdata.structure import Structure, StructureReader
 
+T = TypeVar("T")
+Int64 = npt.NDArray[np.int64]
 Verify = Literal["none", "open", "full"]
+
+MIN_CHUNK_BYTES = 16 << 20
+"""Smaller batches of structures are joined when read: finding a row takes a step a chunk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +49,23 @@ class InputInfo:
 
 
 def _schema(table: str, columns: tuple[str, ...] | None) -> pa.Schema:
+    """Return the schema of a table, or of some of its columns, in the order that they have in the file."""
     schema = TABLES[table]
-    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    return schema if columns is None else pa.schema([schema.field(n) for n in sorted(columns, key=schema.names.index)])
+
+
+def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the batches in batches of at least MIN_CHUNK_BYTES; larger ones are not copied."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= MIN_CHUNK_BYTES:
+            yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
+            waiting, size = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 class Part:
@@ -55,6 +77,7 @@ class Part:
         self.first_file: int = entry["first_file"]
         self.inputs = range(*entry["inputs"])
         self.counts: dict[str, int] = entry["counts"]
+        self._derived: dict[Callable[[Part], Any], Any] = {}
 
     def path(self, table: str) -> Path:
         """Return the file of one of the part's tables."""
@@ -63,7 +86,7 @@ class Part:
     def open_table(self, table: str, columns: tuple[str, ...] | None = None) -> pa.ipc.RecordBatchFileReader:
         """Open a table's file, memory-mapped; raise DamagedShardError when its footer is not readable.
 
-        With `columns` only these are read from it.
+        With `columns` only these are read from it, in the order that they have there.
         """
         path, schema = self.path(table), _schema(table, columns)
         chosen = [] if columns is None else [TABLES[table].get_field_index(name) for name in columns]  # []: all
@@ -91,8 +114,8 @@ class Part:
 
     @cached_property
     def structures(self) -> pa.Table:
-        """All structures of the part, in few chunks."""
-        return self.read("structures")
+        """All structures of the part, in few chunks: a batch may be as small as an input."""
+        return pa.Table.from_batches(_joined(self.iter_batches("structures")), TABLES["structures"])
 
     @cached_property
     def contents(self) -> pa.Table:
@@ -109,10 +132,48 @@ class Part:
         """What turns rows into `Structure`s."""
         return StructureReader(self.contents, self.labels)
 
+    def derived(self, make: Callable[[Part], T]) -> T:
+        """Return `make(part)`, made once for as long as the part is held."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        found: T = self._derived[make]
+        return found
+
+    def rows_of(self, file_index: int) -> Int64:
+        """Return the rows of `structures` that came from one input, in source order."""
+        index = self._row_index
+        at = int(np.searchsorted(index.files, file_index))
+        if at == len(index.files) or index.files[at] != file_index:
+            return np.empty(0, np.int64)
+        found = slice(int(index.begins[at]), int(index.begins[at + 1]))
+        return np.arange(found.start, found.stop) if index.rows is None else index.rows[found]
+
+    @cached_property
+    def _row_index(self) -> _RowIndex:
+        """Where each input's rows stand: small, so it is kept when the tables are not."""
+        sources = one_array(self.read("structures", ("source",)).column("source"))
+        files = np.asarray(sources.field("file")).astype(np.int64) + self.first_file
+        rows = None
+        if (files[1:] < files[:-1]).any():  # a conversion writes its inputs one after another
+            rows = np.argsort(files, kind="stable")
+            files = files[rows]
+        present, begins = np.unique(files, return_index=True)
+        return _RowIndex(files=present, begins=np.append(begins, len(files)), rows=rows)
+
     def release(self) -> None:
-        """Let go of the tables that were read."""
+        """Let go of the tables that were read, and of what was derived from them."""
+        self._derived.clear()
         for name in ("structures", "contents", "labels", "reader"):
             self.__dict__.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowIndex:
+    """The rows of input files[n] are rows[begins[n] : begins[n + 1]]; `rows` is None for 0, 1, 2 ..."""
+
+    files: Int64
+    begins: Int64
+    rows: Int64 | None
 
 
 class IncidenceDataset:
@@ -154,16 +215,19 @@ class IncidenceDataset:
     def __len__(self) -> int:
         return int(self.manifest["counts"].get("structures", 0))
 
+    def iter_part_rows(self, file_index: int | None = None) -> Iterator[tuple[Part, Int64]]:
+        """Yield (part, rows of `part.structures`) where there are structures of one input (or any), in source order."""
+        for part in self.parts:
+            if file_index is None:
+                self._hold(part)
+                yield part, np.arange(part.structures.num_rows)
+            elif file_index in part.inputs and len(rows := part.rows_of(file_index)):
+                self._hold(part)
+                yield part, rows
+
     def iter_rows(self, file_index: int | None = None) -> Iterator[tuple[Part, int]]:
         """Yield (part, row of `part.structures`) for the structures of one input (or all), in source order."""
-        for part in self.parts:
-            if file_index is not None and file_index not in part.inputs:
-                continue
-            self._hold(part)
-            rows = np.arange(part.structures.num_rows)
-            if file_index is not None:
-                source = part.structures.column("source").combine_chunks()
-                rows = rows[np.asarray(source.field("file")) + part.first_file == file_index]
+        for part, rows in self.iter_part_rows(file_index):
             for row in rows:
                 yield part, int(row)
 

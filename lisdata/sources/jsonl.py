@@ -8,22 +8,27 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import ContentBuilder, LabelBuilder, Role, encode_text
 from lisdata.errors import BadRecordError
 from lisdata.inputs import InputFile, InputSlice
+from lisdata.kernels.arrays import binary_buffers
 from lisdata.records import TextRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
+from lisdata.sources.character_offsets import bytes_of_characters, characters_of_bytes
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_contents import is_side, json_to_content
-from lisdata.sources.json_text import byte_offsets
 from lisdata.sources.jsonl_layout import FIELD, FIELDS, LAYOUT, LINE, JsonlOptions
 from lisdata.sources.jsonl_record import JsonlRecord, LineError, Mention, parse_line
-from lisdata.sources.lines import LineBlocks, find_line, line_bounds
+from lisdata.sources.lines import LineBlocks, find_line, line_bounds, too_long
 
 UNIT, MENTION = "record", "mention"
+UInt64 = npt.NDArray[np.uint64]
+Int64 = npt.NDArray[np.int64]
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -54,28 +59,37 @@ class JsonlSource:
         prefixes = IdPrefixes.parse(options.id_prefix)
         blocks = LineBlocks(piece)
         for offset, data in blocks:
-            batch = _Batch()
-            bounds = line_bounds(data).tolist()
-            for begin, end in pairwise(bounds):
-                line = data[begin:end]
-                try:
-                    record = _parse(line, offset + begin, options, prefixes)
-                except LineError as error:
-                    place = blocks.place(offset + begin + error.at)
-                    reject(
-                        BadRecordError(
-                            place,
-                            expected=error.expected,
-                            found=error.found,
-                            begin=offset + begin,
-                            end=offset + end,
-                            data=line,
-                        )
-                    )
-                else:
-                    batch.append(record, offset + begin, offset + end)
-            if batch.documents:
-                yield batch.to_records(piece.file)
+            records = _read_block(blocks, offset, data, options, reject, prefixes)
+            if records.num_records:
+                yield records
+
+
+def _read_block(
+    blocks: LineBlocks, offset: int, data: bytes, options: JsonlOptions, reject: Reject, prefixes: IdPrefixes
+) -> TextRecords:
+    """Return the records of a block; of a long text nothing but these is left when it is done."""
+    batch = _Batch()
+    for begin, end in pairwise(line_bounds(data).tolist()):
+        if end - begin > options.max_document_bytes:
+            reject(too_long(blocks, offset + begin, end - begin, UNIT, options.max_document_bytes))
+            continue
+        line = data[begin:end]
+        try:
+            record = _parse(line, offset + begin, options, prefixes)
+        except LineError as error:
+            reject(
+                BadRecordError(
+                    blocks.place(offset + begin + error.at),
+                    expected=error.expected,
+                    found=error.found,
+                    begin=offset + begin,
+                    end=offset + end,
+                    data=line,
+                )
+            )
+        else:
+            batch.append(record, offset + begin, offset + end)
+    return batch.to_records(blocks.file)
 
 
 def _parse(line: bytes, offset: int, options: JsonlOptions, prefixes: IdPrefixes) -> JsonlRecord:
@@ -113,7 +127,7 @@ class _Batch:
         document = encode_text(record.text)
         self._append_members(UNIT, record.members, -1)
         if record.mentions:
-            self._append_mentions(record.mentions, byte_offsets(record.text, document))
+            self._append_mentions(record.mentions)
         if record.layout is not None:
             self._append_field(Role(UNIT, LAYOUT), (ContentKind.JSON, record.layout.encode()), -1)
         if record.line is not None:
@@ -124,11 +138,11 @@ class _Batch:
         self.mention_ends.append(len(self.mention_content))
         self.field_ends.append(len(self.field_content))
 
-    def _append_mentions(self, mentions: tuple[Mention, ...], at: Any) -> None:
+    def _append_mentions(self, mentions: tuple[Mention, ...]) -> None:
         for mention in mentions:
             self._append_members(MENTION, mention.members, len(self.mention_content))
-            self.mention_begin.append(int(at[mention.begin]))
-            self.mention_end.append(int(at[mention.end]))
+            self.mention_begin.append(mention.begin)
+            self.mention_end.append(mention.end)
             self.mention_content.append(self.contents.add(ContentKind.ENTITY, encode_text(mention.name)))
 
     def _append_members(self, relation: str, members: dict[str, Any], mention: int) -> None:
@@ -145,23 +159,40 @@ class _Batch:
 
     def to_records(self, file: InputFile) -> TextRecords:
         contents = self.contents.to_arrow()
+        documents = pa.array(self.documents, pa.large_binary())
+        mention_offsets = np.array(self.mention_ends, np.int64)
+        begin, end = (
+            _bytes_of_units(documents, mention_offsets, np.array(numbers, np.int64))
+            for numbers in (self.mention_begin, self.mention_end)
+        )
         return TextRecords(
             file=file,
             unit=UNIT,
-            documents=pa.array(self.documents, pa.large_binary()),
+            documents=documents,
             begin=np.array(self.begin, np.uint64),
             end=np.array(self.end, np.uint64),
             contents=contents,
             labels=self.labels.to_arrow(),
-            mention_offsets=np.array(self.mention_ends, np.int64),
-            mention_begin=np.array(self.mention_begin, np.uint64),
-            mention_end=np.array(self.mention_end, np.uint64),
+            mention_offsets=mention_offsets,
+            mention_begin=begin,
+            mention_end=end,
             mention_content=np.array(self.mention_content, np.uint32),
             field_offsets=np.array(self.field_ends, np.int64),
             field_role=np.array(self.field_role, np.uint32),
             field_content=np.array(self.field_content, np.uint32),
             field_mention=np.array(self.field_mention, np.int64),
         )
+
+
+def _bytes_of_units(documents: pa.LargeBinaryArray, unit_offsets: Int64, characters: Int64) -> UInt64:
+    """Return the bytes of characters, both counted in their unit; unit n has unit_offsets[n] : unit_offsets[n + 1]."""
+    if not len(characters):
+        return np.empty(0, np.uint64)
+    offsets, data = binary_buffers(documents)
+    data = data[: offsets[-1]]
+    begins, counts = offsets[:-1], np.diff(unit_offsets)
+    before = np.repeat(characters_of_bytes(data, begins), counts)
+    return (bytes_of_characters(data, before + characters) - np.repeat(begins, counts)).astype(np.uint64)
 
 
 JSONL = JsonlSource()

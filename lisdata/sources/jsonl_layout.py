@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lisdata.sources.json_text import STYLES, write_json
+from lisdata.sources.json_text import STYLES, JsonStyle, write_json
 
 ENTITY_KEYS = ("start", "end", "id")
 # sides of roles (relation "record", and "field:", "fields" also with relation "mention")
@@ -25,10 +26,15 @@ class JsonlOptions:
         default=(),
         metadata={"help": "PREFIX=IRI: an id of PREFIX and digits is IRI with the id behind it (repeatable)."},
     )
+    max_document_bytes: int = field(
+        default=1 << 30, metadata={"help": "Refuse a longer record, which would have to be held in memory whole."}
+    )
 
     def __post_init__(self) -> None:
         if self.text_field == self.entities_field:
             raise ValueError(f"text and entities stand in two members, got {self.text_field!r} for both")
+        if self.max_document_bytes < 1:
+            raise ValueError(f"expected a limit of at least 1 byte, got {self.max_document_bytes=}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +66,14 @@ class LineLayout:
             places.append((at, options.entities_field, [self.entity(e) for e in entities]))
         for place, name, value in sorted(places):
             members.insert(place, (name, value))
-        return (write_json(dict(members), STYLES[self.style]) + self.ending).encode()
+        return b"".join([*_pieces(dict(members), STYLES[self.style]), b"}", self.ending.encode()])
 
 
-def find_layout(line: str, record: dict[str, Any], options: JsonlOptions) -> LineLayout | None:
+def find_layout(line: bytes, record: dict[str, Any], options: JsonlOptions) -> LineLayout | None:
     """Return the layout that writes `record` as `line`, None when there is none.
 
     `record` is what `line` holds, its entities objects with start, end and id.
     """
-    body = line.rstrip("\r\n")
     entities = record.get(options.entities_field, [])
     names = list(record)
     text_at = names.index(options.text_field)
@@ -76,19 +81,47 @@ def find_layout(line: str, record: dict[str, Any], options: JsonlOptions) -> Lin
     keys = {tuple(entity) for entity in entities}
     if all(key[:3] == ENTITY_KEYS for key in keys):
         keys = {()}
-    style = next((name for name in _likely_styles(body) if write_json(record, STYLES[name]) == body), None)
-    if style is None or len(keys) > 1:
+    if len(keys) > 1:
+        return None
+    for style in _likely_styles(line):
+        ending = _ending(line, record, STYLES[style])
+        if ending is not None:
+            break
+    else:
         return None
     return LineLayout(
         style=style,
-        ending=line[len(body) :],
+        ending=ending,
         text_at=text_at,
         entities_at=None if entities and entities_at == text_at + 1 else entities_at,
         entity_keys=keys.pop(),
     )
 
 
-def _likely_styles(body: str) -> list[str]:
-    spacings = ("spaced", "compact") if '": ' in body else ("compact",)
-    escapings = ("-ascii", "") if "\\u" in body and body.isascii() else ("",)
+def _likely_styles(line: bytes) -> list[str]:
+    spacings = ("spaced", "compact") if b'": ' in line else ("compact",)
+    escapings = ("-ascii", "") if b"\\u" in line and line.isascii() else ("",)
     return [spacing + escaping for spacing in spacings for escaping in escapings]
+
+
+def _ending(line: bytes, record: dict[str, Any], style: JsonStyle) -> str | None:
+    """Return the line ends behind `record` if `line` has it in this style, else None.
+
+    It is compared piece by piece: the text may be long, and most styles differ early.
+    """
+    at = 0
+    for piece in _pieces(record, style):
+        if not line.startswith(piece, at):
+            return None
+        at += len(piece)
+    ending = line[at + 1 :]
+    return ending.decode() if line.startswith(b"}", at) and not ending.strip(b"\r\n") else None
+
+
+def _pieces(record: dict[str, Any], style: JsonStyle) -> Iterator[bytes]:
+    """Yield the text of an object with members, a name or a value at a time, without the last brace."""
+    before = "{"
+    for name, value in record.items():
+        yield f"{before}{style.quote(name)}{style.name_separator}".encode()
+        yield write_json(value, style).encode()
+        before = style.item_separator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from lisdata.sources.layouts import layout_to_text
 
 _MAX_DIGITS = 18  # of an offset: more cannot be inside any text
 _BLANK = " \t\r\n"
+_INK = re.compile(rb"[^ \t\r\n]")
 
 
 class LineError(ValueError):
@@ -48,22 +50,34 @@ def parse_line(line: bytes, options: JsonlOptions, prefixes: IdPrefixes) -> Json
 
     A line of white space alone is a record without text: it is kept as it is.
     """
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise LineError(error.start, "UTF-8", f"byte 0x{line[error.start]:02x} ({error.reason})") from error
-    if not text.strip(_BLANK):
+    if not _INK.search(line):
         return JsonlRecord(text="", members={}, line=line)
     try:
-        return _parse_text(text, options, prefixes)
-    except JsonTextError as error:
-        raise LineError(len(text[: error.offset].encode()), error.expected, error.found) from error
+        record, mentions = _parse_record(line, options, prefixes)
+        return _to_record(line, record, mentions, options, prefixes)
     except RecursionError as error:
         raise LineError(0, "JSON of fewer levels", "values too deep in each other to be kept") from error
 
 
-def _parse_text(line: str, options: JsonlOptions, prefixes: IdPrefixes) -> JsonlRecord:
-    record = read_json(line.rstrip(_BLANK))
+def _parse_record(
+    line: bytes, options: JsonlOptions, prefixes: IdPrefixes
+) -> tuple[dict[str, Any], tuple[Mention, ...]]:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise LineError(error.start, "UTF-8", f"byte 0x{line[error.start]:02x} ({error.reason})") from error
+    try:
+        return _parse_text(text, options, prefixes)
+    except JsonTextError as error:
+        raise LineError(len(text[: error.offset].encode()), error.expected, error.found) from error
+
+
+def _parse_text(line: str, options: JsonlOptions, prefixes: IdPrefixes) -> tuple[dict[str, Any], tuple[Mention, ...]]:
+    """Return the record and the mentions in it."""
+    try:
+        record = read_json(line)
+    except JsonTextError:
+        record = read_json(line.rstrip(_BLANK))  # says where it is wrong as if the line had no end
     if not isinstance(record, dict):
         raise _wrong(line, (), "an object", record)
     if options.text_field not in record:
@@ -78,15 +92,23 @@ def _parse_text(line: str, options: JsonlOptions, prefixes: IdPrefixes) -> Jsonl
         _parse_mention(line, (options.entities_field, number), entity, len(text), prefixes)
         for number, entity in enumerate(entities)
     )
+    return record, mentions
+
+
+def _to_record(
+    line: bytes, record: dict[str, Any], mentions: tuple[Mention, ...], options: JsonlOptions, prefixes: IdPrefixes
+) -> JsonlRecord:
+    """Return the record with what its members do not say of how `line` is written."""
+    entities = record.get(options.entities_field, [])
     layout = find_layout(line, record, options)
     if layout is not None and not all(map(_comes_back, mentions, entities, [prefixes] * len(mentions))):
         layout = None
     return JsonlRecord(
-        text=text,
+        text=record[options.text_field],
         mentions=mentions,
         members={k: v for k, v in record.items() if k not in (options.text_field, options.entities_field)},
         layout=None if layout is None else layout_to_text(layout),
-        line=line.encode() if layout is None else None,
+        line=line if layout is None else None,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from lisdata.errors import Place
+from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import InputSlice
 
 Int64 = npt.NDArray[np.int64]
@@ -22,6 +22,7 @@ class LineBlocks:
     """The whole lines of a slice in blocks of about `size` bytes; `place` names a byte of the block in hand."""
 
     def __init__(self, piece: InputSlice, size: int = BATCH_BYTES) -> None:
+        self.file = piece.file
         self._piece, self._size = piece, size
         self._offset, self._data = piece.begin, b""
         self._lines_before = 0  # of this block, in the slice
@@ -72,3 +73,14 @@ def find_line(piece: InputSlice, wanted: int) -> int:
             return offset + newline + 1
         end = offset + len(data)
     return end
+
+
+def too_long(blocks: LineBlocks, begin: int, size: int, unit: str, limit: int) -> BadRecordError:
+    """Return the error of a unit of `size` bytes that is longer than max_document_bytes, `limit`."""
+    return BadRecordError(
+        blocks.place(begin),
+        expected=f"a {unit} of at most {limit} bytes (max_document_bytes)",
+        found=f"{size} bytes",
+        begin=begin,
+        end=begin + size,
+    )

@@ -86,7 +86,7 @@ def _reject_line(
     reject: Reject, lines: _LineNumbers, offset: int, block: bytes, begin: int, end: int, error: LineError
 ) -> None:
     data = block[begin:end]
-    shown = data.rstrip(b"\r\n").decode(errors="backslashreplace")
+    shown = data[: 4 * _SHOWN_CHARACTERS + 3].rstrip(b"\r\n").decode(errors="backslashreplace")  # all bytes of these
     shown = shown if len(shown) <= _SHOWN_CHARACTERS else shown[:_SHOWN_CHARACTERS] + "..."
     place = lines.place(offset, block, begin, error.column)
     found = f"{shown!r} ({error})"

@@ -16,7 +16,7 @@ from lisdata.kernels.arrays import binary_array
 from lisdata.records import TextRecords
 from lisdata.registry import Reject
 from lisdata.schema import CONTENTS, LABELS
-from lisdata.sources.lines import PROBE_BYTES, LineBlocks, find_line, line_bounds
+from lisdata.sources.lines import PROBE_BYTES, LineBlocks, find_line, line_bounds, too_long
 
 Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -71,7 +71,7 @@ class TextSource:
         blocks = LineBlocks(piece)
         for offset, data, bounds in _iter_units(piece, blocks, options):
             if data is None:
-                reject(_too_long(blocks, offset, int(bounds[-1]), options))
+                reject(too_long(blocks, offset, int(bounds[-1]), options.unit, options.max_document_bytes))
                 continue
             is_good = np.ones(len(bounds) - 1, bool)
             for error in _find_errors(blocks, offset, data, bounds, options):
@@ -104,8 +104,9 @@ def _iter_paragraphs(begin: int, blocks: LineBlocks) -> Iterator[_Units]:
             carried.append(data)
             continue
         size, last = sum(map(len, carried)), int(begins[-1])
-        yield begin, b"".join([*carried, data[:last]]), np.concatenate(([0], begins + size))
-        begin, carried = offset + last, [data[last:]]
+        whole, carried = b"".join([*carried, data[:last]]), [data[last:]]
+        yield begin, whole, np.concatenate(([0], begins + size))
+        begin = offset + last
     if carried:
         rest = b"".join(carried)
         yield begin, rest, np.array([0, len(rest)])
@@ -158,30 +159,25 @@ def _find_errors(
     blocks: LineBlocks, offset: int, data: bytes, bounds: Int64, options: TextOptions
 ) -> Iterator[BadRecordError]:
     """Yield an error for each unit that is not UTF-8 or longer than allowed."""
-    is_long = np.diff(bounds) > options.max_document_bytes
-    for unit in np.flatnonzero(is_long).tolist():
-        yield _too_long(blocks, offset + int(bounds[unit]), int(bounds[unit + 1] - bounds[unit]), options)
-    if _is_utf8(data):
-        return
-    view, begin = memoryview(data), 0
-    while begin < len(data):
+    is_good = _is_utf8(data)
+    sizes = np.diff(bounds)
+    for unit in np.flatnonzero((sizes > options.max_document_bytes) | (not is_good)).tolist():
+        first, last = int(bounds[unit]), int(bounds[unit + 1])
+        if last - first > options.max_document_bytes:
+            yield too_long(blocks, offset + first, last - first, options.unit, options.max_document_bytes)
+            continue
+        unit_data = data[first:last]
         try:
-            str(view[begin:], "utf-8")
+            unit_data.decode()
         except UnicodeDecodeError as error:
-            at = begin + error.start
-            unit = int(np.searchsorted(bounds, at, side="right")) - 1
-            first, begin = int(bounds[unit]), int(bounds[unit + 1])
-            if not is_long[unit]:
-                yield BadRecordError(
-                    blocks.place(offset + at),
-                    expected="UTF-8",
-                    found=f"byte 0x{data[at]:02x} ({error.reason})",
-                    begin=offset + first,
-                    end=offset + begin,
-                    data=data[first:begin],
-                )
-        else:
-            return
+            yield BadRecordError(
+                blocks.place(offset + first + error.start),
+                expected="UTF-8",
+                found=f"byte 0x{unit_data[error.start]:02x} ({error.reason})",
+                begin=offset + first,
+                end=offset + last,
+                data=unit_data,
+            )
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -191,16 +187,6 @@ def _is_utf8(data: bytes) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def _too_long(blocks: LineBlocks, begin: int, size: int, options: TextOptions) -> BadRecordError:
-    return BadRecordError(
-        blocks.place(begin),
-        expected=f"a {options.unit} of at most {options.max_document_bytes} bytes (max_document_bytes)",
-        found=f"{size} bytes",
-        begin=begin,
-        end=begin + size,
-    )
 
 
 def _records(file: InputFile, unit: str, offset: int, data: bytes, bounds: Int64, is_good: Bools) -> TextRecords:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.contents import ContentBuilder, LabelBuilder, Role, entity, word
+from lisdata.converters import words
 from lisdata.converters.text import TEXT, TextStructureOptions
 from lisdata.inputs import InputFile
 from lisdata.invariants import check_structures
@@ -183,6 +186,35 @@ def test_no_mention_field_or_character_is_lost(batch: Any) -> None:
         ends = [0, *(end for _, end in written), len(document)]  # type: ignore[misc]
         begins = [*(begin for begin, _ in written), len(document)]  # type: ignore[misc]
         assert all(e <= b and not document[e:b].strip() for e, b in zip(ends, begins, strict=False))
+
+
+@settings(deadline=None)
+@given(batch=st.lists(units(), min_size=1, max_size=5), size=st.integers(1, 12))
+def test_the_size_of_chunks_changes_nothing(batch: Any, size: int) -> None:
+    expected = TEXT.convert(records_of(batch), TextStructureOptions())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "CHUNK_BYTES", size)
+        found = TEXT.convert(records_of(batch), TextStructureOptions())
+
+    assert found.structures.equals(expected.structures)
+    assert found.contents.equals(expected.contents)
+    assert found.labels.equals(expected.labels)
+
+
+@pytest.mark.parametrize("text", ["Now is the winter of our discontent, ", "漢字、仮名、", "l'\u00e9t\u00e9 \u00e0 "])
+def test_a_long_unit_takes_little_more_memory_than_its_structure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "CHUNK_BYTES", 64 << 10)
+    records = records_of([(text.encode() * 100_000, [], [])])
+    convert((b"a", [], []))
+    tracemalloc.start()
+
+    batch = TEXT.convert(records, TextStructureOptions())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    own = batch.structures.nbytes - len(records.documents[0].as_py())
+    assert own / 2 < peak < own + 3 * len(text.encode()) * 100_000
 
 
 def test_a_batch_without_units_has_no_structures() -> None:

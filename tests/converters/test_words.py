@@ -21,8 +21,11 @@ def find(text: str, breaks: list[int] | None = None) -> list[str]:
     """The words of `text`, which is broken at the characters `breaks`."""
     data = encode_text(text)
     offsets = np.array([len(encode_text(text[:b])) for b in breaks or []], np.int64)
-    begins, ends = words.find_words(np.frombuffer(data, np.uint8), offsets)
-    return [decode_text(data[b:e]) for b, e in zip(begins, ends, strict=True)]
+    return [
+        decode_text(data[chunk.begin + begin : chunk.begin + end])
+        for chunk in words.iter_words(np.frombuffer(data, np.uint8), offsets)
+        for begin, end in zip(chunk.word_begin, chunk.word_end, strict=True)
+    ]
 
 
 def is_letter(character: str) -> bool:
@@ -112,3 +115,27 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch, tex
     for size in (1, 2, 7, 16):
         monkeypatch.setattr(words, "CHUNK_BYTES", size)
         assert find(text, [3, 5, 30]) == expected
+
+
+@settings(deadline=None)
+@given(text=TEXTS, spaceless=st.booleans(), size=st.integers(4, 12), tail=st.integers(4, 12))
+def test_no_word_is_cut_between_two_chunks(text: str, spaceless: bool, size: int, tail: int) -> None:
+    text = text.replace(" ", "").replace("\n", "") if spaceless else text
+    expected = find(text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "CHUNK_BYTES", size)
+        patch.setattr(words, "_TAIL_BYTES", tail)
+        found = find(text)
+
+    assert found == expected
+
+
+def test_text_without_spaces_is_cut_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = np.frombuffer("漢字仮名交じり文、".encode() * 1000, np.uint8)
+    monkeypatch.setattr(words, "CHUNK_BYTES", 100)
+
+    chunks = list(words.iter_words(data, np.empty(0, np.int64)))
+
+    assert [chunk.begin for chunk in chunks[1:]] == [chunk.end for chunk in chunks[:-1]]
+    assert max(chunk.end - chunk.begin for chunk in chunks) <= 100

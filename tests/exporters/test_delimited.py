@@ -176,8 +176,8 @@ def test_rows_without_a_dialect_are_refused(tmp_path: Path) -> None:
     )
     write_structures(tmp_path / "data", [structure])
     (part,) = IncidenceDataset(tmp_path / "data").parts
-    dataset: Any = SimpleNamespace(iter_rows=lambda file: iter([(part, 0)]))
     info = InputInfo(index=0, name="t.csv", scope="s", compression=None, source="csv", exporter="csv")
+    dataset: Any = SimpleNamespace(inputs=(info,), iter_part_rows=lambda file: iter([(part, np.array([0]))]))
 
     with pytest.raises(ExportError, match=r"t\.csv: expected a structure that tells the dialect"):
         CSV.export(dataset, tmp_path / "t.csv", (info,))

@@ -15,7 +15,11 @@ REQUIRED = {
     "alibi": {},
     "random-lines": {"newline_id": 0},
     "lisformer-lines": {"newline_id": 0},
+    "zero-offset": {"newline_id": 0},
+    "own-line": {"newline_id": 0},
+    "sliding-window": {"attention_window": 4},
     "lisformer": {"num_roles": 3},
+    "sipe-transformer-xl": {},
 }
 
 

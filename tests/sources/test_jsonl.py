@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,36 @@ def test_a_file_is_cut_at_lines(path: Path) -> None:
     assert [JSONL.find_cut(piece, wanted, JsonlOptions()) for wanted in (0, 1, 14, 15)] == [0, 14, 14, 28]
     (records,) = JSONL.read(replace(piece, begin=14), JsonlOptions(), stop)
     assert (records.documents.to_pylist(), records.begin.tolist()) == ([b"b"], [14])
+
+
+def test_a_record_above_the_limit_is_refused_alone(path: Path) -> None:
+    lines = [b'{"text": "a"}\n', b'{"text": "longer"}\n', b'{"text": "b"}\n']
+    errors: list[BadRecordError] = []
+
+    (records,) = JSONL.read(whole(path, b"".join(lines)), JsonlOptions(max_document_bytes=14), errors.append)
+
+    assert records.documents.to_pylist() == [b"a", b"b"]
+    assert str(errors[0]) == "a.jsonl:2:1: expected a record of at most 14 bytes (max_document_bytes), found 19 bytes"
+    assert (len(errors), errors[0].begin, errors[0].end) == (1, 14, 33)
+
+
+def test_a_limit_below_one_is_a_wrong_argument() -> None:
+    with pytest.raises(ValueError, match="at least 1 byte"):
+        JsonlOptions(max_document_bytes=0)
+
+
+@pytest.mark.parametrize(("first", "factor"), [("a", 5), ("😀", 16)])  # a character of four bytes makes all so wide
+def test_a_long_record_is_held_few_times(path: Path, first: str, factor: int) -> None:
+    text = first + "and so it goes on, " * 100_000
+    piece = whole(path, record(id=1, text=text, entities=[{"start": 4, "end": 6, "id": "e"}]).encode())
+    tracemalloc.start()
+
+    (records,) = JSONL.read(piece, JsonlOptions(), stop)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert records.documents[0].as_py() == text.encode()
+    assert peak < factor * len(text)
 
 
 def test_one_member_for_text_and_entities_is_a_wrong_argument() -> None:

@@ -1,41 +1,37 @@
-"""Hexatags: words a second of CPU time on one core, beside plain Python, a bare copy and the reference implementation.
+"""Hexatags: words a second of CPU time on one core, beside plain Python, bare spaCy and the reference implementation.
 
     python benchmarks/hexatag.py --treebank en_ewt-ud-dev.conllu en_ewt-ud-test.conllu
+    python benchmarks/hexatag.py --rows spacy --text emma.txt --unit line
 
-The sentences of the treebanks are repeated up to --words. The reference (rycolab/parsing-as-tagging) is not run here:
-its speed was measured once, on the test file of English-EWT, and is a constant below.
+Rows "codec" are arrays in memory to arrays in memory: the sentences of the treebanks are repeated up to --words. Rows
+"road" convert the treebanks, repeated up to --treebank-mb, to shards. Rows "spacy" parse and convert a text, where
+spaCy and its English pipeline are installed. The reference (rycolab/parsing-as-tagging) is not run here: its speed was
+measured once, on the test file of English-EWT, and is a constant.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from hexatag_roads import iter_sentences, road_rows, spacy_rows
+from hexatag_rows import REFERENCE_DECODE, REFERENCE_ENCODE, REFERENCE_SEARCH, Row, print_rows
 
 from lisdata.hexatag import TreeFault, decode_batch, encode_batch, tag_trees, viterbi
 from lisdata.kernels import plain_hexatags as plain
+from lisdata.parsers import ParserError
 
-# Words a second of the reference: tree to tags, tags to tree, logits to tags.
-REFERENCE_ENCODE, REFERENCE_DECODE, REFERENCE_SEARCH = 25_500, 21_900, 7_600
+GROUPS = ("codec", "road", "spacy")
+SAMPLE_TEXT = sorted((Path(__file__).resolve().parents[1] / "sample_data" / "text").glob("*.txt"))
 NUM_DRAWN = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A line of the table: what runs, over how many words, and the reference's words a second (0: it has none)."""
-
-    label: str
-    run: Callable[[], object]
-    num_words: int
-    reference: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +53,9 @@ class Corpus:
         return Corpus(np.tile(self.heads, times), np.append(0, np.cumsum(lengths)))
 
 
-def read_treebanks(paths: list[Path]) -> Corpus:
+def read_treebanks(paths: Sequence[Path]) -> Corpus:
     """Return the basic trees of CoNLL-U files."""
-    sentences: list[list[int]] = []
-    for path in paths:
-        for block in path.read_text(encoding="utf-8").split("\n\n"):
-            rows = [line.split("\t") for line in block.split("\n") if "\t" in line]
-            sentences.append([int(row[6]) for row in rows if row[0].isdecimal()])
+    sentences = [[head for _, head, _ in words] for path in paths for words in iter_sentences(path)]
     heads = np.array([head for sentence in sentences for head in sentence], np.int32)
     return Corpus(heads, np.cumsum([0, *map(len, sentences)]))
 
@@ -119,32 +111,59 @@ def _plain_rows(corpus: Corpus, num_words: int) -> Iterator[Row]:
         yield Row(label=label, run=run, num_words=bounds[-1], reference=reference)
 
 
-def measure(run: Callable[[], object], repeats: int) -> float:
-    """Return the CPU seconds, all threads together, of the best of `repeats`."""
-    best = float("inf")
-    for _ in range(repeats):
-        begin = time.process_time()
-        run()
-        best = min(best, time.process_time() - begin)
-    return best
+def iter_groups(arguments: argparse.Namespace, folder: Path) -> Iterator[list[Row]]:
+    """Yield rows that are to be measured in turns, the wanted groups one after the other."""
+    if "codec" in arguments.rows:
+        treebank = read_treebanks(arguments.treebank)
+        print(f"{len(treebank.heads):,} words in {len(treebank.offsets) - 1:,} sentences, repeated, in memory")
+        for row in codec_rows(treebank, arguments.words, arguments.plain_words):
+            yield [row]  # by itself, for one row changes the arrays of the one before
+    if "road" in arguments.rows:
+        yield road_rows(arguments.treebank, folder, int(arguments.treebank_mb * 1e6))
+    if "spacy" in arguments.rows:
+        try:
+            rows = spacy_rows(arguments.text, folder, int(arguments.text_mb * 1e6), arguments.unit)
+        except ParserError as error:
+            print(f"rows spacy are left out: {error}")
+        else:
+            yield rows
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=parse_groups, default=GROUPS, help="of codec,road,spacy; all by default")
+    parser.add_argument("--treebank", type=Path, nargs="+", default=(), help="CoNLL-U files, for codec and road")
+    parser.add_argument("--words", type=int, default=10_000_000, help="codec: words of the batch, about")
+    parser.add_argument("--plain-words", type=int, default=200_000, help="codec: words that plain Python is given")
+    parser.add_argument("--treebank-mb", type=float, default=50, help="road: the treebanks are repeated up to this")
+    parser.add_argument("--text", type=Path, nargs="+", default=SAMPLE_TEXT, help="spacy: files, by default a sample")
+    parser.add_argument("--text-mb", type=float, default=0.2, help="spacy: shorter texts are repeated up to this")
+    parser.add_argument(
+        "--unit", choices=("line", "paragraph", "document"), default="paragraph", help="spacy: parsed at once"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="runs of which the best counts")
+    arguments = parser.parse_args()
+    if not arguments.treebank and {"codec", "road"} & set(arguments.rows):
+        parser.error("rows codec and road need --treebank")
+    return arguments
+
+
+def parse_groups(names: str) -> tuple[str, ...]:
+    """Return the groups of rows that an option names."""
+    groups = tuple(names.split(","))
+    if unknown := set(groups) - set(GROUPS):
+        raise argparse.ArgumentTypeError(f"expected some of {','.join(GROUPS)}, found {','.join(sorted(unknown))}")
+    return groups
 
 
 def main() -> None:
     """Measure, and print what was measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--treebank", type=Path, nargs="+", required=True, help="CoNLL-U files")
-    parser.add_argument("--words", type=int, default=10_000_000, help="words of the batch, about")
-    parser.add_argument("--plain-words", type=int, default=200_000, help="words that plain Python is measured on")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of which the best counts")
-    arguments = parser.parse_args()
-    treebank = read_treebanks(arguments.treebank)
-    num_sentences = len(treebank.offsets) - 1
-    print(f"{len(treebank.heads):,} words in {num_sentences:,} sentences, repeated; CPU time of one process")
-    for row in codec_rows(treebank, arguments.words, arguments.plain_words):
-        seconds = measure(row.run, arguments.repeats)
-        speed = row.num_words / seconds
-        ratio = f"{speed / row.reference:8,.0f} x the reference's {row.reference:,}" if row.reference else ""
-        print(f"{row.label:38} {1e9 / speed:8.1f} ns/word {speed / 1e6:9.1f} M words/s {ratio}", flush=True)
+    arguments = parse_arguments()
+    print("CPU time of one process. * The reference was measured once, elsewhere: on roads, its tree to tags alone.")
+    with TemporaryDirectory() as folder:
+        for rows in iter_groups(arguments, Path(folder)):
+            print_rows(rows, arguments.repeats)
 
 
 if __name__ == "__main__":

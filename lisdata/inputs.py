@@ -20,6 +20,7 @@ from lisdata.errors import BadRecordError, Place, PlanError
 
 MEBIBYTE = 1 << 20
 BLOCK_BYTES = 16 * MEBIBYTE
+MAX_LINE_BYTES = 2 << 30
 WHOLE_DIGEST_BYTES = 64 * MEBIBYTE
 DATASET_MARK = b'"format": "lisdata-'  # in every plan and manifest of this project, even a damaged one
 
@@ -62,10 +63,13 @@ class InputSlice:
     begin: int = 0
     end: int | None = None
 
-    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+    def blocks(
+        self, size: int = BLOCK_BYTES, *, longest_line: int | None = MAX_LINE_BYTES
+    ) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, bytes) in blocks of about `size` bytes that end after a newline (or at the slice's end).
 
-        A line longer than `size` makes a longer block. A cut or damaged compressed stream raises BadRecordError.
+        A line longer than `size` makes a longer block. BadRecordError is raised where a compressed stream is cut or
+        damaged, and for a line above `longest_line`: the bytes that follow are not read.
         """
         offset = position = self.begin
         parts: list[bytes] = []
@@ -78,21 +82,34 @@ class InputSlice:
                     cut = data.rfind(b"\n") + 1
                     if not cut:
                         parts.append(data)
+                        if longest_line is not None and position - offset > longest_line:
+                            raise self._endless_line(offset, position, longest_line)
                         continue
-                    block = b"".join((*parts, data[:cut]))
-                    yield offset, block
-                    offset += len(block)
-                    parts = [data[cut:]]
+                    parts.append(data[:cut])
+                    begin, offset, block = offset, position - len(data) + cut, b"".join(parts)
+                    parts = [data[cut:]]  # nothing else holds the block while it is converted
+                    yield begin, block
             except BadRecordError as error:  # the record that it cuts begins where no whole line was left
                 raise BadRecordError(
                     error.place, expected=error.expected, found=error.found, begin=offset, end=position
                 ) from error
             if offset < position:
-                yield offset, b"".join(parts)
+                block = b"".join(parts)
+                parts.clear()
+                yield offset, block
+
+    def _endless_line(self, begin: int, end: int, limit: int) -> BadRecordError:
+        return BadRecordError(
+            Place(self.file.name, offset=begin),
+            expected=f"a line of at most {limit} bytes",
+            found=f"{end - begin} bytes without an end of line",
+            begin=begin,
+            end=end,
+        )
 
     def read(self) -> bytes:
         """Return the whole slice."""
-        return b"".join(data for _, data in self.blocks())
+        return b"".join(data for _, data in self.blocks(longest_line=None))
 
     def digest(self) -> str:
         """Return the digest of every byte of the slice as stored: of a compressed file, all of it."""
@@ -155,6 +172,8 @@ def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[t
     fs, root = _file_system(path)
     if fs.isdir(root):
         everything = fs.find(root)
+        if isinstance(fs, LocalFileSystem):
+            everything = [p for p in everything if fs.isfile(p)]  # no pipes or devices
         datasets = tuple(p[: p.rindex("/") + 1] for p in everything if _is_mark_of_dataset(fs, p))
         below = sorted(p for p in everything if _stem(p).endswith(suffixes) and not p.startswith(datasets))
         named = [(p[len(root) :].lstrip("/"), p) for p in below]

@@ -74,23 +74,28 @@ class Exporter(Protocol):
 
 # name -> module:attribute; adding one touches this line and the new file.
 SOURCES = {
+    "conllu": "lisdata.sources.conllu:CONLLU",
     "csv": "lisdata.sources.delimited:CSV",
     "hif": "lisdata.sources.hif:HIF",
     "html": "lisdata.sources.html:HTML",
     "jsonl": "lisdata.sources.jsonl:JSONL",
     "npy": "lisdata.sources.arrays:NPY",
     "ntriples": "lisdata.sources.ntriples:NTRIPLES",
+    "parsed": "lisdata.sources.parsed_text:PARSED",
     "text": "lisdata.sources.text:TEXT",
 }
 CONVERTERS = {
     "facts": "lisdata.converters.facts:FACTS",
     "grids": "lisdata.converters.grids:GRIDS",
+    "sentences": "lisdata.converters.sentences:SENTENCES",
     "tables": "lisdata.converters.tables:TABLES",
     "text": "lisdata.converters.text:TEXT",
     "trees": "lisdata.converters.trees:TREES",
     "triples": "lisdata.converters.triples:TRIPLES",
 }
 EXPORTERS = {
+    "conllu": "lisdata.exporters.conllu:CONLLU",
+    "conllu-plain": "lisdata.exporters.conllu:CONLLU_PLAIN",
     "csv": "lisdata.exporters.delimited:CSV",
     "hif": "lisdata.exporters.hif:HIF",
     "html": "lisdata.exporters.html:HTML",

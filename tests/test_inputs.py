@@ -290,6 +290,37 @@ def test_the_digest_of_a_slice_is_that_of_its_bytes_as_stored(tmp_path: Path) ->
     assert InputSlice(file=packed).digest() == xxhash.xxh3_128((tmp_path / "b.txt.gz").read_bytes()).hexdigest()
 
 
+@given(begin=st.integers(0, 40), length=st.integers(0, 200), limit=st.integers(20, 120))
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(begin: int, length: int, limit: int) -> None:
+    data = b"short\n" * (begin // 6) + b"x" * length + b"\nrest\n"
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.txt").write_bytes(data)
+        (file,) = find_inputs([folder], suffixes=(".txt",))
+        found, error = b"", None
+        try:
+            for _, block in InputSlice(file=file).blocks(16, longest_line=limit):
+                found += block
+        except BadRecordError as caught:
+            error = caught
+
+        assert data.startswith(found)
+        assert (found == data) == (error is None)
+        if error is not None:
+            assert length + 6 > limit
+            assert (error.begin, str(limit) in error.expected) == (len(found), True)
+        if length > limit + 32:
+            assert error is not None
+        assert InputSlice(file=file).read() == data
+
+
+def test_pipes_in_a_folder_are_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a\n")
+    os.mkfifo(tmp_path / "b.txt")
+    os.mkfifo(tmp_path / "plan.json")
+
+    assert [file.name for file in find_inputs([str(tmp_path)], suffixes=(".txt",))] == ["a.txt"]
+
+
 def test_hidden_files_are_read_only_when_named(tmp_path: Path) -> None:
     for name in ("a.txt", ".b.txt", ".git/c.txt", "sub/.cache/d.txt", "sub/e.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -143,13 +143,14 @@ def merge(datasets: tuple[Path, ...], to: Path) -> None:
 @click.argument("dataset", type=DATASET)
 @click.option("--to", type=click.Path(path_type=Path), required=True, help="File, or folder for several inputs.")
 @click.option("--format", "format_", help="An exporter's name (see lisdata list exporters); default: the source's.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME", help="Only this input; may be given several times.")
 @click.option("--force", is_flag=True, help="Write over files that are there.")
-def export(dataset: Path, to: Path, format_: str | None, force: bool) -> None:
+def export(dataset: Path, to: Path, format_: str | None, inputs: tuple[str, ...], force: bool) -> None:
     """Write DATASET back in the format it came from; what is not lossless is listed."""
     from lisdata.cli.printing import print_export
     from lisdata.datasets import export as export_dataset
 
-    print_export(export_dataset(dataset, to, format=format_, force=force))
+    print_export(export_dataset(dataset, to, format=format_, force=force, inputs=inputs))
 
 
 @main.command(epilog=example("lisdata inspect both.lis --shared"))

@@ -22,6 +22,8 @@ from lisdata.structure import Structure
 from lisdata.structure_batch import StructureBatch
 
 _SYMBOLS = ("datatype", "language", "scope")
+_BATCH_BYTES = 1 << 20
+_SMALL_CHUNK_ROWS = 1 << 16
 
 
 class ShardWriter:
@@ -43,6 +45,8 @@ class ShardWriter:
         self._handles: list[pa.RecordBatch] = []
         self._counts = dict.fromkeys(("structures", "occurrences", "instances", "incidences", "cells"), 0)
         self._kinds: dict[str, int] = {}
+        self._waiting: list[pa.RecordBatch] = []  # a batch costs time to write and to read, however small it is
+        self._waiting_bytes = 0
         self._structures = self._open("structures", STRUCTURES)
 
     def append(self, batch: StructureBatch) -> None:
@@ -59,7 +63,10 @@ class ShardWriter:
                 array = _map_list(array, labels)
             columns.append(array)
         rows = pa.RecordBatch.from_arrays(columns, schema=STRUCTURES)
-        self._structures[1].write_batch(rows)
+        self._waiting.append(rows)
+        self._waiting_bytes += rows.nbytes
+        if self._waiting_bytes >= _BATCH_BYTES:
+            self._write_waiting()
         if rows.column("instance_handle").null_count < rows.num_rows:
             self._handles.append(handles_of(rows, pa.Table.from_batches(self._contents, CONTENTS), first_row))
         self._count(rows)
@@ -70,6 +77,7 @@ class ShardWriter:
         "inputs" is the range of the dataset's inputs that the part holds structures of; "first_file" is added to the
         file number of a row.
         """
+        self._write_waiting()
         self._structures[1].close()
         self._structures[0].close()
         self._write_table("contents", CONTENTS, self._contents)
@@ -93,6 +101,11 @@ class ShardWriter:
             self._structures[0].close()
         for table in PART_TABLES:
             self._paths(table)[0].unlink(missing_ok=True)
+
+    def _write_waiting(self) -> None:
+        if self._waiting:
+            self._structures[1].write_batch(_joined(self._waiting, STRUCTURES))
+        self._waiting, self._waiting_bytes = [], 0
 
     def _paths(self, table: str) -> tuple[Path, Path]:
         final = self._directory / table / f"{self.part}.arrow"
@@ -129,8 +142,15 @@ class ShardWriter:
         rows, is_new = self._keys.find_or_add(contents.column("key"))
         self._contents.append(numbered if is_new.all() else numbered.filter(pa.array(is_new)))
         self._symbols.append(_symbol_columns(self._contents[-1]))
+        self._join_small_chunks()
         self._refuse_collisions(numbered, np.flatnonzero(~is_new), rows)
         return rows
+
+    def _join_small_chunks(self) -> None:
+        """Join chunks of contents that are no longer than the one after them, so that many small batches make few."""
+        while len(self._contents) > 1 and len(self._contents[-2]) <= len(self._contents[-1]) <= _SMALL_CHUNK_ROWS:
+            self._contents[-2:] = [_joined(self._contents[-2:], CONTENTS)]
+            self._symbols[-2:] = [np.concatenate(self._symbols[-2:], axis=1)]
 
     def _refuse_collisions(
         self, found: pa.RecordBatch, again: npt.NDArray[np.int64], rows: npt.NDArray[np.uint32]
@@ -155,6 +175,14 @@ class ShardWriter:
         for total, more in ((self._counts, counts), (self._kinds, kinds)):
             for name, count in more.items():
                 total[name] = total.get(name, 0) + count
+
+
+def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    columns = [pa.concat_arrays([batch.column(field.name) for batch in batches]) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _symbol_columns(contents: pa.RecordBatch) -> npt.NDArray[np.uint32]:
@@ -187,7 +215,7 @@ def _map_values(array: pa.Array, numbers: npt.NDArray[np.uint32]) -> pa.Array:
 
 
 def _map_list(array: pa.LargeListArray, numbers: npt.NDArray[np.uint32]) -> pa.LargeListArray:
-    if array.null_count == len(array):
+    if array.null_count == len(array) or np.array_equal(numbers, np.arange(len(numbers))):
         return array
     offsets = np.asarray(array.offsets)
     values = array.values.slice(offsets[0], offsets[-1] - offsets[0])

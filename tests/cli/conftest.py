@@ -35,6 +35,7 @@ def workspace(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(root / "pipelines", folder / "pipelines")
     shutil.copytree(samples, folder / "sample_data")
     shutil.copyfile(root / "README.md", folder / "README.md")
+    shutil.copyfile(samples / SAMPLES["text"], folder / "input.txt")
     (folder / "graph.nt.gz").write_bytes(gzip.compress((samples / SAMPLES["ntriples"]).read_bytes()))
     for name in SAMPLES.values():
         path = samples / name

@@ -16,6 +16,7 @@ from lisdata.errors import DamagedShardError, LisDataError, SchemaError
 from lisdata.schema import SCHEMA_VERSION, StructureKind
 from lisdata.shards import IncidenceDataset, Part, write_structures
 from lisdata.shards import dataset as dataset_module
+from lisdata.shards import writer as writer_module
 from lisdata.shards.manifest import TOKEN_FORMAT, read_manifest, read_sealed, sealed, write_atomically
 from lisdata.structure import Structure
 
@@ -225,6 +226,7 @@ def test_rows_of_an_input_are_found_whatever_their_order(tmp_path: Path) -> None
 
 
 def test_batches_of_many_small_inputs_are_read_as_one_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "_BATCH_BYTES", 1)  # as written before the writer joined them
     (tmp_path / "in").mkdir()
     for number in range(20):
         (tmp_path / "in" / f"{number}.txt").write_bytes(b"%d\n" % number * number)

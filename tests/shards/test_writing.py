@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from lisdata.contents import Content, Role, entity, word
 from lisdata.errors import KeyCollisionError, PlanError
 from lisdata.schema import CONTENTS, ContentKind, StructureKind
-from lisdata.shards import IncidenceDataset, ShardWriter, verify_dataset, write_structures
+from lisdata.shards import IncidenceDataset, Part, ShardWriter, verify_dataset, write_structures
+from lisdata.shards import writer as writer_module
 from lisdata.structure import Incidence, Instance, Occurrence, Structure
 from lisdata.structure_batch import StructureBatch
 from lisdata.testing import structure_lists
@@ -162,3 +165,29 @@ def test_an_unfinished_part_leaves_no_file_under_its_name(tmp_path: Path) -> Non
     assert not list(tmp_path.rglob("part-*"))
     writer.abort()
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+
+
+@quick
+@given(sizes=st.lists(st.integers(0, 5), max_size=30), limit=st.sampled_from([1, 1 << 20]))
+def test_many_small_batches_make_the_same_table_in_few_chunks(sizes: list[int], limit: int) -> None:
+    structures = [
+        edge(f"{batch}.{number}", [str((batch * 7 + number) % 11)])
+        for batch, size in enumerate(sizes)
+        for number in range(size)
+    ]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer_module, "_BATCH_BYTES", limit)
+        writer = ShardWriter(Path(folder), "part-00000-000")
+        rest = list(structures)
+        for size in sizes:
+            writer.append(Structure.to_arrow(rest[:size]))
+            del rest[:size]
+        entry = writer.close()
+        part = Part(Path(folder), entry)
+
+        assert [part.reader.read(part.structures, row) for row in range(len(structures))] == structures
+        distinct = {s.occurrences[0].content for s in structures}
+        assert part.contents.num_rows == len(distinct) == entry["counts"]["contents"]
+        if limit > 1:
+            assert part.open_table("structures").num_record_batches <= 1
+        assert part.open_table("contents").num_record_batches <= max(1, len(distinct).bit_length())

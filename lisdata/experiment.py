@@ -32,9 +32,13 @@ from lisdata.training import (
     BatchSource,
     LoaderBatches,
     Progress,
+    RegimeBatches,
+    SipeObjective,
     TokenWindows,
     TrainConfig,
     TrainResult,
+    apply_tag_regime,
+    next_token_loss,
     train,
 )
 
@@ -63,6 +67,7 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
             batches,
             config,
             directory=DataFolders(root=root).model(step.label),
+            objective=SipeObjective() if step.settings.get("predicts_tags") else next_token_loss,
             facts={"labels": dataset.manifest["roles"]},
             on_progress=on_progress(step.label),
         )
@@ -152,7 +157,10 @@ def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: T
     loader = Loader(dataset, config.batch_size, seed=config.seed, tail="drop", columns=chosen)
     facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
     facts |= {"columns": list(chosen), "attend": settings.attend}
-    return _AttendedBatches(LoaderBatches(loader, description=facts), settings.attend)
+    batches = _AttendedBatches(LoaderBatches(loader, description=facts), settings.attend)
+    if settings.tag_regime is None:
+        return batches
+    return RegimeBatches(batches, settings.tag_regime, withhold=settings.withhold, seed=config.seed)
 
 
 def check_columns(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> None:
@@ -168,6 +176,8 @@ def _check_columns(recipe: Recipe, step: ModelStep, stored: Sequence[str], *, is
             f"{recipe.path}: model {step.label} reads {', '.join(missing)}, which the tokens do not have: add it to "
             "encode.columns"
         )
+    if data_settings(recipe).tag_regime is not None and "terminal" not in columns:
+        raise RecipeError(f"{recipe.path}: train.tag_regime: model {step.label} reads no hexatags")
     if is_packed and DOCUMENT not in columns and data_settings(recipe).attend == "structure":
         raise RecipeError(
             f"{recipe.path}: model {step.label} cannot keep the structures that are packed in a row apart: say that "
@@ -272,12 +282,14 @@ _KINDS = {int(kind): kind.label for kind in StructureKind}
 def _kind_batches(recipe: Recipe, dataset: TokenDataset) -> Iterator[Batch]:
     """Yield batches in order, with `kind` spread over the tokens of rows that hold one structure."""
     limit, attend = evaluate_settings(recipe).max_batches, data_settings(recipe).attend
+    regime = data_settings(recipe).tag_regime
     batches: Iterable[Batch] = Loader(dataset, train_config(recipe).batch_size, shuffle=False, tail="ragged")
     for number, batch in enumerate(batches):
         if number == limit:
             return
         kind = batch["kind"][:, None].expand_as(batch["input_ids"])
-        yield attended(batch | {"kind": batch.get("token_kind", kind)}, attend)
+        batch = attended(batch | {"kind": batch.get("token_kind", kind)}, attend)
+        yield batch if regime is None else apply_tag_regime(batch, regime, seed=train_config(recipe).seed)
 
 
 def _format_by_kind(table: dict[str, dict[str, dict[str, float]]]) -> str:

@@ -16,19 +16,32 @@ class DataSettings:
 
     "windows": random windows of `window` tokens of the whole dataset read as one text, of which the first `split` is
     for training. "loader": the dataset's rows, shuffled; the structures packed in a row see each other ("row": facts
-    before text, LIS F.4) or not ("structure").
+    before text, LIS F.4) or not ("structure"). `tag_regime` says which hexatags a model of SiPE is given and which it
+    is to predict; `withhold` is the share of the given nonterminals that it has to do without.
     """
 
     data: Literal["windows", "loader"]
     window: int | None = None
     split: float = 0.9
     attend: Literal["structure", "row"] = "structure"
+    tag_regime: (
+        Literal[
+            "none", "losses-only", "injection-only", "full", "eos-bit", "terminal-only", "nonterminal-only", "prefix",
+            "shuffled",
+        ]
+        | None
+    ) = None  # fmt: skip
+    withhold: float = 0.0
 
     def __post_init__(self) -> None:
         if self.data == "windows" and self.window is None:
             raise ValueError("train: data = windows needs train.window, a number of tokens")
         if self.window is not None and self.window < 1:
             raise ValueError(f"train: expected a window of at least 1 token, got {self.window}")
+        if self.tag_regime is not None and self.data == "windows":
+            raise ValueError("train: a tag_regime needs data = loader: windows have no tags")
+        if not 0 <= self.withhold <= 1 or (self.withhold and self.tag_regime is None):
+            raise ValueError(f"train: expected withhold, beside a tag_regime, from 0 to 1, got {self.withhold}")
         if not 0 < self.split < 1:
             raise ValueError(f"train: expected a split between 0 and 1, got {self.split}")
 

@@ -22,7 +22,7 @@ def lisdata(*arguments: str) -> Result:
 
 
 def test_every_recipe_is_run_by_a_test_of_this_file(root: Path) -> None:
-    recipes = {"quickstart.toml", "shakespeare.toml", "hexatag_text.toml", "hexatag_treebank.toml"}
+    recipes = {"quickstart.toml", "shakespeare.toml", "hexatag_text.toml", "hexatag_treebank.toml", "sipe.toml"}
     assert {p.name for p in (root / "pipelines").glob("*.toml")} == recipes
 
 
@@ -220,3 +220,35 @@ def test_hexatags_stand_on_first_subwords_of_the_tokens(name: str, root: Path, t
             assert list(tagged[1]).count(0) == 1  # EOS: the last word's
             assert len(decode(*tagged)) == len(tagged[0])
     assert report["tags_lost"] <= 1
+
+
+def test_a_sipe_decoder_learns_tokens_and_tags_of_a_treebank(root: Path, tmp_path: Path) -> None:
+    recipe = str(root / "pipelines" / "sipe.toml")
+
+    done = lisdata("run", recipe, "--to", str(tmp_path), "--set", "train.num_steps=30")
+
+    assert done.exit_code == 0, done.output
+    loss = json.loads((tmp_path / "loss_by_kind.json").read_text())["sipe-transformer-xl"]["text"]
+    assert loss["after"] < loss["before"]
+    report = json.loads((tmp_path / "models" / "sipe-transformer-xl" / "report.json").read_text())
+    assert "terminal_weight" in json.dumps(report)  # the objective is part of what a run resumes under
+    assert '"tag_regime": "full"' in json.dumps(report)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["train.tag_regime=half"], "tag_regime"),
+        (["train.withhold=2"], "withhold"),
+        (["model.name=lisformer", "model.injection=position"], "injection"),
+    ],
+)
+def test_what_a_sipe_recipe_cannot_mean_is_refused_before_any_work(
+    changes: list[str], message: str, root: Path, tmp_path: Path
+) -> None:
+    sets = [word for change in changes for word in ("--set", change)]
+
+    done = lisdata("run", str(root / "pipelines" / "sipe.toml"), "--to", str(tmp_path / "out"), *sets)
+
+    assert (done.exit_code, message in done.output) == (1, True)
+    assert not (tmp_path / "out").exists()

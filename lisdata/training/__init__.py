@@ -4,19 +4,26 @@ from lisdata.training.batches import Batch, BatchSource, LoaderBatches, Resumabl
 from lisdata.training.config import TrainConfig
 from lisdata.training.loop import DivergedError, Progress, TrainResult, train
 from lisdata.training.loss import next_token_loss, next_token_nll, next_token_targets
+from lisdata.training.sipe_losses import SipeObjective, sipe_nll
+from lisdata.training.tag_regimes import TAG_REGIMES, RegimeBatches, apply_tag_regime
 
 __all__ = [
+    "TAG_REGIMES",
     "Batch",
     "BatchSource",
     "DivergedError",
     "LoaderBatches",
     "Progress",
+    "RegimeBatches",
     "ResumableLoader",
+    "SipeObjective",
     "TokenWindows",
     "TrainConfig",
     "TrainResult",
+    "apply_tag_regime",
     "next_token_loss",
     "next_token_nll",
     "next_token_targets",
+    "sipe_nll",
     "train",
 ]

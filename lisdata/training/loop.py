@@ -1,4 +1,4 @@
-"""The training loop: AdamW on next-token loss, with checkpoints from which a run goes on exactly."""
+"""The training loop: AdamW on a loss of batches, with checkpoints from which a run goes on exactly."""
 
 import math
 import signal
@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,13 +24,15 @@ from lisdata.checkpoints import (
 from lisdata.errors import LisDataError
 from lisdata.locks import hold_lock
 from lisdata.models import describe_model
-from lisdata.training.batches import BatchSource
+from lisdata.training.batches import Batch, BatchSource
 from lisdata.training.config import TrainConfig
 from lisdata.training.loss import move_batch, next_token_loss
 from lisdata.training.report import LossCurve, write_report
 
 NUM_KEPT_CHECKPOINTS = 2
 
+Objective = Callable[[nn.Module, Batch], Tensor]
+"""The loss of a model on a batch, a scalar."""
 Evaluate = Callable[[nn.Module], dict[str, Any]]
 """Measures a model, which it may put into evaluation mode, and returns results ready for JSON."""
 
@@ -66,6 +68,7 @@ def train(
     config: TrainConfig,
     *,
     directory: Path,
+    objective: Objective = next_token_loss,
     facts: dict[str, Any] | None = None,
     evaluate: Evaluate | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -74,10 +77,11 @@ def train(
 
     A resumed run has the weights, bit for bit, of one that was never stopped (on one machine and, on a GPU, as far as
     torch's kernels are deterministic). Checkpoints go to directory/checkpoints, results to report.json and loss.png.
-    `facts` are further conditions under which alone the run resumes, such as the hash of the `labels`. `evaluate` is
-    called every `evaluate_every` steps and after the last. The first SIGINT or SIGTERM ends the run after its step,
-    with a checkpoint; the second acts as usual. Where the newest checkpoint is damaged, the run goes on from an older
-    one, and a warning of the logger "lisdata" says so.
+    `objective` gives the loss of a batch; the settings of one that is a dataclass, such as `SipeObjective`, and `facts`
+    (such as the hash of the `labels`) are further conditions under which alone the run resumes. `evaluate` is called
+    every `evaluate_every` steps and after the last. The first SIGINT or SIGTERM ends the run after its step, with a
+    checkpoint; the second acts as usual. Where the newest checkpoint is damaged, the run goes on from an older one, and
+    a warning of the logger "lisdata" says so.
 
     Raises CheckpointError when the directory holds another run or damaged checkpoints only, PlanError when another
     process trains there, DivergedError when the loss is not finite.
@@ -87,9 +91,10 @@ def train(
         "model": describe_model(model),
         "training": config.trajectory(),
         "batches": batches.description(),
+        **({"objective": asdict(objective)} if is_dataclass(objective) else {}),
         **(facts or {}),
     }
-    run = _Run(model, batches, config, device, all_facts)
+    run = _Run(model, batches, config, objective, device, all_facts)
     devices = [device] if device.type == "cuda" else []
     with (
         hold_lock(directory, "another training"),
@@ -143,9 +148,11 @@ class _Run:
         model: nn.Module,
         batches: BatchSource,
         config: TrainConfig,
+        objective: Objective,
         device: torch.device,
         facts: dict[str, Any],
     ) -> None:
+        self.objective = objective
         self.model = model
         self.batches = batches
         self.config = config
@@ -169,7 +176,7 @@ class _Run:
         batch = move_batch(self.batches.next_batch(), self.device)
         self.model.train()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
-            loss = next_token_loss(self.model, batch)
+            loss = self.objective(self.model, batch)
         value = loss.item()
         if not math.isfinite(value):
             raise DivergedError(f"step {self.step + 1}: expected a finite loss, found {value}")

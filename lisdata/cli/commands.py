@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from lisdata.cli.converting import FOLDER, ConvertCommand, convert_options, run_conversion
+from lisdata.cli.evaluating import benchmark
 from lisdata.cli.hexatag import hexatag
 from lisdata.cli.options import CleanGroup, ResumingCommand, example, options_of
 from lisdata.cli.reproduce import reproduce
@@ -271,5 +272,6 @@ def evaluate(recipe: Path, to: Path, changes: tuple[str, ...]) -> None:
     run_recipe(recipe, to, changes, workers=1, dry_run=False, steps=("evaluate",))
 
 
+main.add_command(benchmark)
 main.add_command(hexatag)
 main.add_command(reproduce)

@@ -31,7 +31,7 @@ HEAVY = (
     "networkx",
     "numpy",
 )
-TRAINING = {"run", "train", "evaluate", "reproduce"}  # their examples are run by the tests of the recipes
+TRAINING = {"run", "train", "evaluate", "reproduce", "benchmark"}  # their examples are run by the tests of the recipes
 
 
 def iter_commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:

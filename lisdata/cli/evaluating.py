@@ -1,0 +1,171 @@
+"""`benchmark`: the targeted tests of syntax, BLiMP and SyntaxGym, and how sure the difference of two models is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lisdata.cli.options import CleanGroup, example
+
+if TYPE_CHECKING:
+    from lisdata.evaluation.benchmarks import BenchmarkRequest
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_TIES = click.option(
+    "--ties", type=click.Choice(["wrong", "half"]), default="wrong", show_default=True, help="What a tie counts."
+)
+
+
+@click.group(
+    cls=CleanGroup, epilog=example("lisdata benchmark syntaxgym --model out --tokenizer tok.json --data suites --to sg")
+)
+def benchmark() -> None:
+    """Test what causal models know of syntax, by the likelihood of sentences.
+
+    A report is a table, JSON, a plot, and a CSV of which items are right, in the form of Hu et al.'s published results.
+    """
+
+
+def _model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say what is scored and how."""
+    options = [
+        click.option(
+            "--model",
+            "models",
+            type=_FOLDER,
+            multiple=True,
+            required=True,
+            help="A checkpoint, or a folder whose newest one is meant; given several times: the seeds of one model.",
+        ),
+        click.option("--tokenizer", type=_FILE, required=True, help="tokenizer.json or characters.json of the model."),
+        click.option("--data", type=_FOLDER, required=True, help="Folder of the benchmark's files."),
+        click.option("--to", type=click.Path(file_okay=False, path_type=Path), required=True, help="Report's folder."),
+        click.option(
+            "--parser",
+            metavar="spacy[:MODEL]|python:MODULE:FUNCTION",
+            help="Tags each sentence as a whole, for models that read hexatags; without one they see none.",
+        ),
+        click.option(
+            "--tags",
+            "regime",
+            default="full",
+            show_default=True,
+            help="Which of the tags the model sees: full, eos-bit, terminal-only, nonterminal-only, shuffled or none.",
+        ),
+        click.option(
+            "--tag-cache",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="File that keeps the tags of all sentences, to be used again; default: tags.jsonl in the folder.",
+        ),
+        click.option(
+            "--start",
+            help='Text that each sentence begins with, read and not scored: a token such as "<s>"; default: what the '
+            "tokenizer's own template puts first. Without any the first token is not scored.",
+        ),
+        click.option("--end", default="", help="Text scored after each sentence, such as </s>; default: none."),
+        click.option(
+            "--batch-tokens", type=click.IntRange(1), default=2048, show_default=True, help="Tokens computed at once."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@benchmark.command(
+    epilog=example(
+        "lisdata benchmark syntaxgym --model out --tokenizer tokenizer.json --data suites --to out/syntaxgym"
+    )
+)
+@_model_options
+@click.option("--vote", "votes", is_flag=True, help="Also score what the majority of the seeds say of each item.")
+@click.option(
+    "--unit", type=click.Choice(["bits", "nats"]), default="bits", show_default=True, help="Matters to a = b only."
+)
+def syntaxgym(votes: bool, unit: Any, **settings: Any) -> None:
+    """Score models on SyntaxGym's suites, the JSON files in the folder --data.
+
+    The score is the plain mean over suites but fgd-embed3, fgd-embed4 and nn-nv-rpl, as in Hu et al. (2020).
+    """
+    from lisdata.cli.progress import counter
+    from lisdata.evaluation.benchmarks import run_syntaxgym
+
+    request = _to_request(**settings)
+    with counter("benchmark syntaxgym", unit="suites") as show:
+        table = run_syntaxgym(request, votes=votes, unit=unit, on_progress=show)
+    _print_report(table, request)
+
+
+@benchmark.command(
+    epilog=example("lisdata benchmark blimp --model out --tokenizer tokenizer.json --data blimp --to out/blimp")
+)
+@_model_options
+@_TIES
+@click.option("--pairs", "max_pairs", type=click.IntRange(1), help="Only the first N pairs of each paradigm.")
+def blimp(ties: Any, max_pairs: int | None, **settings: Any) -> None:
+    """Score models on BLiMP's paradigms, the .jsonl or .jsonl.gz files in the folder --data."""
+    from lisdata.cli.progress import counter
+    from lisdata.evaluation.benchmarks import run_blimp
+
+    request = _to_request(**settings)
+    with counter("benchmark blimp", unit="paradigms") as show:
+        table = run_blimp(request, ties=ties, max_pairs=max_pairs, on_progress=show)
+    _print_report(table, request)
+
+
+@benchmark.command(epilog=example("lisdata benchmark compare sipe/blimp-items.csv base/blimp-items.csv"))
+@click.argument("first", type=_FILE)
+@click.argument("second", type=_FILE)
+@click.option("--each", is_flag=True, help="Also the difference in each suite or paradigm.")
+@_TIES
+@click.option(
+    "--seeds",
+    type=click.Choice(["paired", "independent"]),
+    default="paired",
+    show_default=True,
+    help="Whether the nth seeds of both models go together.",
+)
+@click.option("--resamples", type=click.IntRange(1), default=2000, show_default=True, help="Bootstrap resamples.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def compare(first: Path, second: Path, each: bool, ties: Any, seeds: Any, resamples: int, as_json: bool) -> None:
+    """Print the score of FIRST less that of SECOND, in points, with its paired bootstrap interval.
+
+    Each is a CSV of a model's items, that of its seeds together; items and seeds are resampled.
+    """
+    from lisdata.evaluation.benchmark_report import differences_to_json, format_differences
+    from lisdata.evaluation.benchmarks import compare_files
+
+    found = compare_files(first, second, each=each, ties=ties, seeds=seeds, num_resamples=resamples)
+    click.echo(differences_to_json(found) if as_json else format_differences(found), nl=False)
+
+
+def _to_request(
+    models: tuple[Path, ...],
+    tokenizer: Path,
+    data: Path,
+    to: Path,
+    parser: str | None,
+    tag_cache: Path | None,
+    **scoring: Any,
+) -> BenchmarkRequest:
+    from lisdata.evaluation.benchmarks import BenchmarkRequest
+    from lisdata.evaluation.causal_scorer import CausalScoring
+
+    return BenchmarkRequest(
+        checkpoints=models,
+        tokenizer=tokenizer,
+        data=data,
+        directory=to,
+        parser=parser,
+        tag_cache=tag_cache,
+        scoring=CausalScoring(**scoring),
+    )
+
+
+def _print_report(table: str, request: BenchmarkRequest) -> None:
+    click.echo(table, nl=False)
+    click.echo(f"report, plot and items: {request.directory}", err=True)

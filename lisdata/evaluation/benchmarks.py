@@ -1,0 +1,175 @@
+"""A benchmark from files to report: checkpoints, a tokenizer and maybe a parser in, table, JSON, plot and items out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lisdata.checkpoints import INDEX, CheckpointError, latest, load_model
+from lisdata.encoding import load_tokenizer
+from lisdata.errors import SchemaError
+from lisdata.evaluation.benchmark_report import report_blimp, report_syntaxgym, write_benchmark_report
+from lisdata.evaluation.blimp import evaluate_blimp, hash_paradigms, read_blimp
+from lisdata.evaluation.bootstrap import BootstrapDifference, SeedPairing
+from lisdata.evaluation.causal_scorer import TAGLESS, CausalScorer, CausalScoring
+from lisdata.evaluation.item_results import (
+    VOTE,
+    ItemResults,
+    Ties,
+    compare_results,
+    read_item_results,
+    vote_over_seeds,
+)
+from lisdata.evaluation.syntaxgym import Unit, counted_suites, evaluate_suites
+from lisdata.evaluation.syntaxgym_suites import hash_suites, read_suites
+from lisdata.evaluation.tag_cache import TagCache
+from lisdata.models import describe_model
+
+OnProgress = Callable[[float, float, str], None]
+"""Called with what is done, what is to do, and a remark."""
+
+Evaluate = Callable[[CausalScorer, str, OnProgress | None], ItemResults]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkRequest:
+    """What to score: `checkpoints` are the seeds of one model, each a checkpoint or a folder whose newest one is meant.
+
+    `parser` names what tags the sentences; without one the models see no tags. `tag_cache` is the file of the tags, by
+    default tags.jsonl in `directory`, where the report goes.
+    """
+
+    checkpoints: Sequence[Path]
+    tokenizer: Path
+    data: Path
+    directory: Path
+    parser: str | None = None
+    tag_cache: Path | None = None
+    scoring: CausalScoring
+
+    def load_tags(self) -> TagCache | None:
+        """Return what tags sentences, if there is a parser and the models see tags."""
+        if self.parser is None or self.scoring.regime in TAGLESS:
+            return None
+        return TagCache(self.parser, self.tag_cache or self.directory / "tags.jsonl")
+
+
+def run_syntaxgym(
+    request: BenchmarkRequest, *, votes: bool = False, unit: Unit = "bits", on_progress: OnProgress | None = None
+) -> str:
+    """Score the models on the suites in the folder `data`; write the report and return its table.
+
+    `votes` adds the seeds' majority.
+    """
+    suites, tag = read_suites(request.data), request.load_tags()
+
+    def evaluate(scorer: CausalScorer, model: str, show: OnProgress | None) -> ItemResults:
+        return evaluate_suites(suites, scorer, model=model, tag=tag, unit=unit, on_progress=show)
+
+    results, facts = _score_models(request, evaluate, on_progress)
+    facts |= {"suites_sha256": hash_suites(request.data), "unit": unit, "parser": tag.pinned if tag else None}
+    if votes:
+        results.append(vote_over_seeds(results))
+    remarks = _describe_reading(request, tag, facts)
+    return write_benchmark_report(
+        report_syntaxgym(results, facts=facts, remarks=remarks, has_vote=votes), request.directory
+    )
+
+
+def run_blimp(
+    request: BenchmarkRequest,
+    *,
+    ties: Ties = "wrong",
+    max_pairs: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> str:
+    """Score the models on the paradigms in the folder `data`, on the first `max_pairs` pairs of each or on all.
+
+    The report is written, and its table returned.
+    """
+    paradigms, tag = read_blimp(request.data, max_pairs=max_pairs), request.load_tags()
+
+    def evaluate(scorer: CausalScorer, model: str, show: OnProgress | None) -> ItemResults:
+        return evaluate_blimp(paradigms, scorer, model=model, tag=tag, on_progress=show)
+
+    results, facts = _score_models(request, evaluate, on_progress)
+    facts |= {"pairs_sha256": hash_paradigms(paradigms), "parser": tag.pinned if tag else None}
+    remarks = _describe_reading(request, tag, facts)
+    return write_benchmark_report(
+        report_blimp(results, paradigms, facts=facts, remarks=remarks, ties=ties), request.directory
+    )
+
+
+def compare_files(
+    first: Path,
+    second: Path,
+    *,
+    each: bool = False,
+    ties: Ties = "wrong",
+    seeds: SeedPairing = "paired",
+    num_resamples: int = 2000,
+) -> dict[str, BootstrapDifference]:
+    """Return the difference of two models in the mean over groups, and with `each` in each group, by name.
+
+    Each file holds the items of one model's seeds, as a report's NAME-items.csv or a published one; votes do not count.
+    Suites of SyntaxGym that do not count in its score are left out.
+    """
+    found = [_read_seeds(path) for path in (first, second)]
+    groups = counted_suites(found[0][0].verdicts)
+    chosen = {f"mean over groups ({len(groups)})": groups} | ({group: [group] for group in groups} if each else {})
+    return {
+        name: compare_results(*found, groups=some, ties=ties, seeds=seeds, num_resamples=num_resamples)
+        for name, some in chosen.items()
+    }
+
+
+def _read_seeds(path: Path) -> list[ItemResults]:
+    seeds = [result for result in read_item_results(path) if result.model != VOTE]
+    if not seeds:
+        raise SchemaError(f"{path}: expected the items of a model, found votes alone")
+    return seeds
+
+
+def find_checkpoint(path: Path) -> Path:
+    """Return the checkpoint at `path`, or the newest in it or in its folder `checkpoints`; CheckpointError without."""
+    if (path / INDEX).exists():
+        return path
+    found = latest(path) or latest(path / "checkpoints")
+    if found is None:
+        raise CheckpointError(f"{path}: expected a checkpoint, or a folder of checkpoints, found none")
+    return found
+
+
+def _score_models(
+    request: BenchmarkRequest, evaluate: Evaluate, on_progress: OnProgress | None
+) -> tuple[list[ItemResults], dict[str, Any]]:
+    if not request.checkpoints or len(set(request.checkpoints)) < len(request.checkpoints):
+        raise ValueError(f"expected checkpoints, each once, got {', '.join(map(str, request.checkpoints)) or 'none'}")
+    tokenizer = load_tokenizer(request.tokenizer)
+    results: list[ItemResults] = []
+    models = []
+    for number, path in enumerate(request.checkpoints):
+        checkpoint = find_checkpoint(path)
+        model = load_model(checkpoint)
+        scorer = CausalScorer(model, tokenizer, request.scoring)
+        show = None if on_progress is None else _one_of(on_progress, number, len(request.checkpoints))
+        results.append(evaluate(scorer, str(path), show))
+        num_parameters = sum(parameter.numel() for parameter in model.parameters())
+        facts = {"checkpoint": checkpoint.name, "num_parameters": num_parameters, "scoring": scorer.describe()}
+        models.append(describe_model(model) | facts)
+    return results, {"models": models}
+
+
+def _describe_reading(request: BenchmarkRequest, tag: TagCache | None, facts: dict[str, Any]) -> list[str]:
+    """Return what has to be known of a score to compare it with another."""
+    tags = "none"
+    if tag is not None:
+        tags = f"{request.scoring.regime}, by {tag.pinned}, of whole sentences: a tag may tell of words to come"
+    return [f"tags: {tags}", f"first token: {facts['models'][0]['scoring']['first_token']}"]
+
+
+def _one_of(on_progress: OnProgress, number: int, num_models: int) -> OnProgress:
+    """Return progress of model `number` (from 0) as progress of all."""
+    return lambda done, total, note: on_progress(done + number * total, num_models * total, note)

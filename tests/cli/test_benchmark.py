@@ -1,0 +1,99 @@
+"""`lisdata benchmark`: tables on stdout, reports in the folder, wrong input refused; its help loads nothing heavy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from toy_language_models import CHARACTERS, SIZE
+
+from lisdata.checkpoints import Checkpoint, write_checkpoint
+from lisdata.cli.evaluating import benchmark
+from lisdata.models import build_model, describe_model
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(benchmark, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    model = build_model("rope", seed=0, vocabulary_size=SIZE, width=8, num_layers=1, num_attention_heads=2)
+    facts = {"model": describe_model(model)}
+    checkpoint = Checkpoint(step=1, facts=facts, state={}, tensors={"model": dict(model.state_dict())})
+    write_checkpoint(checkpoint, tmp_path / "out")
+    (tmp_path / "characters.json").write_bytes(CHARACTERS.to_json())
+    (tmp_path / "data").mkdir()
+    regions = [{"region_number": 1, "content": "cats"}, {"region_number": 2, "content": "sleep"}]
+    conditions = [{"condition_name": name, "regions": regions} for name in ("a", "b")]
+    suite = {
+        "meta": {"name": "cleft", "metric": "sum"},
+        "predictions": [{"type": "formula", "formula": "(2;%a%) = (2;%b%)"}],
+        "items": [{"item_number": 1, "conditions": conditions}],
+    }
+    (tmp_path / "data" / "cleft.json").write_text(json.dumps(suite), encoding="utf-8")
+    pair = {"sentence_good": "cats sleep", "sentence_bad": "cats sleep", "field": "syntax", "UID": "toy"}
+    pair |= {"linguistics_term": "binding", "pairID": "0"}
+    (tmp_path / "data" / "toy.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+SCORED = ("--model", "out", "--tokenizer", "characters.json", "--data", "data", "--to", "report")
+
+
+def test_the_table_goes_to_stdout_and_the_rest_to_stderr(here: Path) -> None:
+    result = invoke("syntaxgym", *SCORED, "--parser", "python:rule_parser:parse", "--start", "\n")
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (here / "report" / "syntaxgym.txt").read_text(encoding="utf-8")
+    assert "mean over suites (1)          100.00" in result.stdout
+    assert "1/1 suite (cleft)" in result.stderr
+    assert "report, plot and items: report" in result.stderr
+
+
+def test_options_reach_the_scorer(here: Path) -> None:
+    options = ("--ties", "half", "--pairs", "1", "--end", ".", "--tags", "none", "--batch-tokens", "8")
+
+    result = invoke("blimp", *SCORED, *options)
+
+    assert result.exit_code == 0, result.output
+    assert "mean over paradigms (1)  50.00" in result.stdout
+    report = json.loads((here / "report" / "blimp.json").read_text(encoding="utf-8"))
+    scoring = report["facts"]["models"][0]["scoring"]
+    assert (scoring["end"], scoring["regime"], scoring["batch_tokens"], scoring["start"]) == (".", "none", 8, None)
+
+
+def test_models_are_compared_from_their_items(here: Path) -> None:
+    invoke("blimp", *SCORED)
+    items = here / "report" / "blimp-items.csv"
+
+    table, as_json = invoke("compare", items, items), invoke("compare", items, items, "--json", "--each")
+
+    assert table.stdout.splitlines()[1].split()[-4:] == ["+0.00", "[+0.00,", "+0.00]", "1.0000"]
+    assert set(json.loads(as_json.stdout)) == {"mean over groups (1)", "toy"}
+
+
+def test_wrong_data_ends_with_1_and_wrong_usage_with_2(here: Path) -> None:
+    (here / "data" / "broken.json").write_text("{}", encoding="utf-8")
+
+    wrong_data, wrong_usage = invoke("syntaxgym", *SCORED), invoke("blimp", *SCORED, "--tags", "prefix")
+
+    assert wrong_data.exit_code == 1
+    assert "broken.json: meta: expected" in wrong_data.stderr
+    assert wrong_usage.exit_code == 2
+    assert "regime='prefix' is none of" in wrong_usage.stderr
+
+
+def test_help_does_not_load_torch() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from lisdata.cli.evaluating import benchmark; "
+        "results = [CliRunner().invoke(benchmark, [name, '--help']) for name in ('blimp', 'syntaxgym', 'compare')]; "
+        "sys.exit(any(r.exit_code for r in results) or 'torch' in sys.modules or 'numpy' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -83,6 +83,7 @@ SOURCES = {
     "ntriples": "lisdata.sources.ntriples:NTRIPLES",
     "parsed": "lisdata.sources.parsed_text:PARSED",
     "text": "lisdata.sources.text:TEXT",
+    "wikidata": "lisdata.sources.wikidata:WIKIDATA",
 }
 CONVERTERS = {
     "facts": "lisdata.converters.facts:FACTS",
@@ -104,6 +105,8 @@ EXPORTERS = {
     "ntriples": "lisdata.exporters.ntriples:NTRIPLES",
     "structures": "lisdata.exporters.structures:STRUCTURES",
     "text": "lisdata.exporters.text:TEXT",
+    "wikidata": "lisdata.exporters.wikidata:WIKIDATA",
+    "wikidata-rdf": "lisdata.exporters.wikidata_rdf:WIKIDATA_RDF",
 }
 _GROUPS = {"sources": SOURCES, "converters": CONVERTERS, "exporters": EXPORTERS}
 

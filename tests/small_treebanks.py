@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from small_trees import Heads, trees
 
 TEXTS = st.sampled_from(["_", "a", "2 001", "x\u00a0y", "漢字", "é", "#", "|", "don't", "\r", "a\u2028b", "\x85", ""])
+FORMS = TEXTS.filter(bool)
 MISC = st.sampled_from(["_", "SpaceAfter=No", "Gloss=x|SpaceAfter=No", "NoSpaceAfter=No", "SpaceAfter=No.", "A=1"])
 COMMENTS = st.sampled_from(["#", "# text = a\tb  ", "# sent_id = 1", "#_", "#1\t2"])
 
@@ -32,12 +33,17 @@ def sentences(draw: st.DrawFn) -> bytes:
     for number, head in enumerate(heads, 1):
         if number > reach and draw(st.integers(0, 3)) == 0:
             reach = draw(st.integers(number, len(heads)))
-            rows.append(write_row(f"{number}-{reach}", draw(TEXTS), misc=draw(MISC)))
+            rows.append(write_row(f"{number}-{reach}", draw(FORMS), misc=draw(MISC)))
         zeros = draw(st.sampled_from(["", "", "", "0"]))
-        columns = [f"{zeros}{number}", *draw(st.lists(TEXTS, min_size=5, max_size=5)), str(head) if has_tree else "_"]
+        columns = [
+            f"{zeros}{number}",
+            draw(FORMS),
+            *draw(st.lists(TEXTS, min_size=4, max_size=4)),
+            str(head) if has_tree else "_",
+        ]
         rows.append("\t".join([*columns, draw(TEXTS), draw(TEXTS), draw(MISC)]))
         if draw(st.integers(0, 4)) == 0:
-            rows.append(write_row(f"{number}.1", draw(TEXTS)))
+            rows.append(write_row(f"{number}.1", draw(FORMS)))
         rows += draw(st.lists(COMMENTS, max_size=1)) if draw(st.integers(0, 4)) == 0 else []
     end = draw(st.sampled_from(["\n", "\n", "\n", "\r\n"]))
     blank = draw(st.sampled_from(["", "", "", "  "])) + end

@@ -60,3 +60,21 @@ def test_tags_that_spell_no_tree_are_counted_as_such() -> None:
     tally.add(np.append(terminal, 1), np.append(nonterminal, 0), np.array([2, 0, 2, 0]))
 
     assert tally.to_dict()["sentences_whose_tags_spell_no_tree"] == 1
+
+
+@given(st.lists(st.sampled_from([[0], [2, 0], [2, 0, 2], [4, 4, 4, 0]]), min_size=1, max_size=6), st.data())
+def test_a_row_ends_a_sentence_whose_eos_was_lost(trees: list[list[int]], data: st.DataObject) -> None:
+    tags = [encode(tree) for tree in trees]
+    terminal, nonterminal = (np.concatenate([pair[side] for pair in tags]) for side in (0, 1))
+    rows = np.repeat(np.arange(len(trees)), [len(tree) for tree in trees])
+    ends = np.cumsum([len(tree) for tree in trees]) - 1
+    whole, cut = HexatagTally(), HexatagTally()
+    whole.add(terminal, nonterminal)
+    is_lost = np.array([data.draw(st.booleans()) and len(tree) > 1 for tree in trees])
+    lost = ends[is_lost]
+    cut.add(np.delete(terminal, lost), np.delete(nonterminal, lost), rows=np.delete(rows, lost))
+
+    assert cut.to_dict()["tagged_sentences"] == len(trees)
+    assert max(map(int, cut.to_dict()["sentences_by_stack_depth"])) <= max(
+        map(int, whole.to_dict()["sentences_by_stack_depth"])
+    )

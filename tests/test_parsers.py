@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import dedent
 from types import ModuleType, SimpleNamespace
@@ -242,3 +242,14 @@ def module(name: str, **contents: object) -> ModuleType:
     made = ModuleType(name)
     vars(made).update(contents)
     return made
+
+
+def test_what_a_parser_raises_names_the_parser_the_text_and_the_line_of_code() -> None:
+    def fails_at_the_second(texts: Sequence[str]) -> Iterator[list[ParsedSentence]]:
+        yield []
+        raise ZeroDivisionError("no luck")
+
+    with pytest.raises(
+        ParserError, match=r"fails_at_the_second: texts\[1\]: ZeroDivisionError: no luck \(.*\.py:\d+\)"
+    ):
+        list(parse(["a", "b"], fails_at_the_second))

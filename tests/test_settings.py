@@ -26,9 +26,7 @@ class WithOptions:
 
 
 def test_a_name_that_belongs_in_options_is_sent_there() -> None:
-    with pytest.raises(
-        ValueError, match=r"^x has no unit; it has: options; other options go in options=\{'unit': "
-    ):
+    with pytest.raises(ValueError, match=r"^x has no unit; it has: options; other options go in options=\{'unit': "):
         build_settings(WithOptions, {"unit": "line"}, "x")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,12 +13,13 @@ from lisdata.errors import LisDataError, TagError
 from lisdata.structure import Structure
 
 NARROWEST = 24
+WIDTH_ELSEWHERE = (120, 24)  # of output that goes to no terminal, unless COLUMNS says otherwise
 
 
 def print_drawings(structure: Structure) -> bool:
     """Draw the sentences of a structure that have a tree or tags; return whether there are any."""
     sentences = list(iter_sentences(structure))
-    width = max(NARROWEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+    width = max(NARROWEST, shutil.get_terminal_size(fallback=WIDTH_ELSEWHERE).columns)
     if sentences:
         click.echo(f"{structure.record_id}\n")
     for sentence in sentences:

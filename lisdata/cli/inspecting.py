@@ -32,6 +32,10 @@ def print_records(
     """
     dataset = open_dataset(path)
     if not isinstance(dataset, IncidenceDataset):
+        if svg is not None:
+            raise LisDataError(
+                f"{path}: holds tokens, which have no tree to draw: inspect the dataset of its structures"
+            )
         from lisdata.cli.token_rows import print_token_rows
 
         print_token_rows(dataset, record=record, limit=limit, as_json=as_json)

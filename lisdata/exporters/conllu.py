@@ -21,9 +21,9 @@ class ConlluExporter:
     """Writes sentences with words, whatever their source.
 
     What source conllu read with all columns comes back byte for byte; with `with_tags` each tagged word's MISC also has
-    HexTerminal and HexNonterminal, and the layout is the usual one. Of other sources' sentences the words, their heads
-    and labels, the spaces between them and the multiword tokens that they do not spell are written, with sent_id and
-    text as comments. All that is left out is a loss.
+    HexTerminal and HexNonterminal, a lifted one also the head that its tags stand for (HexHead), and the layout is the
+    usual one. Of other sources' sentences the words, their heads and labels, the spaces between them and the multiword
+    tokens that they do not spell are written, with sent_id and text as comments. All that is left out is a loss.
     """
 
     name: str
@@ -53,7 +53,7 @@ class ConlluExporter:
         if is_treebank and info.options.get("columns") == "all":
             return lines_from_notes(sentences, losses, with_tags=self.with_tags)
         losses["other columns and comments of sentences"] += len(sentences.num_words) if is_treebank else 0
-        return lines_from_words(sentences, losses, with_tags=self.with_tags)
+        return lines_from_words(sentences, losses, with_tags=self.with_tags, has_spaces_after=not is_treebank)
 
 
 CONLLU = ConlluExporter(name="conllu", summary="CoNLL-U, with hexatags in column MISC", with_tags=True)

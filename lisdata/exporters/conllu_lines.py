@@ -27,6 +27,7 @@ _COLUMN_NOTES = tuple(Note)[:NUM_COLUMN_NOTES]
 _BINARY = pa.large_binary()
 _UNDERSCORE, _TAB, _NEWLINE, _BAR, _NOTHING = (pa.scalar(text, _BINARY) for text in (b"_", b"\t", b"\n", b"|", b""))
 _NO_SPACE = pa.scalar(b"SpaceAfter=No", _BINARY)
+_OWN_ITEMS = r"(^|\|)Hex(Terminal|Nonterminal|Head)=[^|]*"
 _BREAKS = "[\t\n\r]+"  # no column can hold them
 _SPACE = ord(" ")
 _BEFORE, _WORD, _AFTER = range(3)  # order of lines of one position
@@ -70,13 +71,17 @@ def lines_from_notes(sentences: Sentences, losses: Counter[str], *, with_tags: b
     return _joined(sentences, beside.take(~is_whole[beside.row]), words, whole=whole, is_whole=is_whole)
 
 
-def lines_from_words(sentences: Sentences, losses: Counter[str], *, with_tags: bool) -> memoryview:
+def lines_from_words(
+    sentences: Sentences, losses: Counter[str], *, with_tags: bool, has_spaces_after: bool
+) -> memoryview:
     """Return the lines of sentences of which only the words and their trees are known.
 
-    Words of one span are a multiword token; what else stands around words than one space, or nothing, is a loss.
+    Sentences of running text have the white space after them (`has_spaces_after`), those of a treebank have not, and a
+    space is taken to follow. Words of one span are a multiword token; what else stands around words than one space, or
+    nothing, is a loss.
     """
     losses[OTHER_NOTES] += sentences.num_other_notes + len(sentences.note_row)
-    spans = _find_spans(sentences, losses)
+    spans = _find_spans(sentences, losses, has_spaces_after)
     absent = pa.nulls(len(sentences.form), _BINARY).fill_null(_UNDERSCORE)
     misc = pc.if_else(pa.array(spans.has_no_space & ~spans.is_shared), _NO_SPACE, _UNDERSCORE)
     forms = _forms(sentences)
@@ -138,8 +143,29 @@ def _with_tags(misc: pa.Array, sentences: Sentences) -> pa.Array:
     is_tagged = (sentences.terminal >= 0) & (sentences.nonterminal >= 0)
     code = np.where(is_tagged, sentences.terminal * len(NONTERMINAL_GLYPHS) + sentences.nonterminal, 0)
     tags = spelled.take(pa.array(code))
+    lifted = _lifted_heads(sentences, is_tagged)
+    places = np.flatnonzero(lifted >= 0)
+    if len(places):
+        heads = pa.array([b"|HexHead=%d" % head for head in lifted[places].tolist()], _BINARY)
+        more = pa.nulls(len(tags), _BINARY).fill_null(_NOTHING)
+        more = pc.replace_with_mask(more, pa.array(lifted >= 0), heads)
+        tags = pc.binary_join_element_wise(tags, more, _NOTHING)
+    misc = pc.replace_substring_regex(misc, _OWN_ITEMS, "")  # of an earlier tagging
+    misc = pc.replace_substring_regex(misc, "^\\|", "")
+    misc = pc.if_else(pc.equal(misc, _NOTHING), _UNDERSCORE, misc)
     behind = pc.if_else(pc.equal(misc, _UNDERSCORE), tags, pc.binary_join_element_wise(misc, tags, _BAR))
     return pc.if_else(pa.array(is_tagged), behind, misc)
+
+
+def _lifted_heads(sentences: Sentences, is_tagged: Bools) -> Int64:
+    """Return the heads of the tags' tree where they are not those of column HEAD, -1 elsewhere."""
+    from lisdata.kernels.hexatag_decode import decode_sentences
+
+    offsets = np.concatenate(([0], np.cumsum(sentences.num_words)))
+    terminal, nonterminal = sentences.terminal.astype(np.int8), sentences.nonterminal.astype(np.int8)
+    spelled, is_wrong = decode_sentences(terminal, nonterminal, offsets)
+    is_lifted = is_tagged & (spelled != sentences.head) & (sentences.head >= 0)
+    return np.where(is_lifted & ~is_wrong.astype(bool)[sentences.word_row], spelled, -1)
 
 
 def _noted_lines(sentences: Sentences, chosen: Bools) -> _Lines:
@@ -157,7 +183,7 @@ class _Spans:
     last: Int64
 
 
-def _find_spans(sentences: Sentences, losses: Counter[str]) -> _Spans:
+def _find_spans(sentences: Sentences, losses: Counter[str], has_spaces_after: bool) -> _Spans:
     begin, end, row = sentences.begin, sentences.end, sentences.word_row
     is_last = np.append(row[1:] != row[:-1], np.ones(min(1, len(row)), np.bool_))
     following = np.append(begin[1:], 0)
@@ -167,13 +193,13 @@ def _find_spans(sentences: Sentences, losses: Counter[str]) -> _Spans:
     size = np.diff(offsets)[row]
     gap = np.where(is_last, size - end, following - end)
     place = np.minimum(offsets[row] + np.maximum(end, 0), max(len(data) - 1, 0))
-    is_odd = (gap != 0) & ((gap != 1) | is_last)
+    is_odd = (gap != 0) & ((gap != 1) | (is_last & (not has_spaces_after)))
     if len(data):
         is_odd |= (gap == 1) & (data[place] != _SPACE)
     is_first = np.concatenate(([True], is_last))[:-1]
     losses[WHITE_SPACE] += int(np.count_nonzero(is_odd & ~goes_on & (end >= 0)) + np.count_nonzero(begin[is_first] > 0))
     return _Spans(
-        has_no_space=~is_last & ~goes_on & (gap == 0) & (end >= 0),
+        has_no_space=(has_spaces_after | ~is_last) & ~goes_on & (gap == 0) & (end >= 0),
         is_shared=goes_on | was_on,
         first=np.flatnonzero(goes_on & ~was_on),
         last=np.flatnonzero(~goes_on & was_on),

@@ -55,6 +55,7 @@ class SentenceFault(IntEnum):
     BAD_HEAD = 5  # its HEAD is no number and no _
     SOME_HEADS = 6  # its HEAD is _, but that of another word is not
     NO_WORDS = 7  # there are comments, blank lines, or nodes that are no words, alone
+    NO_FORM = 8  # its FORM is empty
 
 
 SENTENCE = np.dtype(
@@ -80,7 +81,7 @@ NUM_COLUMNS = len(Column)
 # Kernels compare plain numbers: enum members are slow there.
 _HEAD = int(Column.HEAD)
 _COMMENT, _WORD, _MULTIWORD, _EMPTY_NODE = map(int, Line)
-_NONE, _NUM_COLUMNS, _BAD_ID, _ID_ORDER, _RANGE, _BAD_HEAD, _SOME_HEADS, _NO_WORDS = map(int, SentenceFault)
+_NONE, _NUM_COLUMNS, _BAD_ID, _ID_ORDER, _RANGE, _BAD_HEAD, _SOME_HEADS, _NO_WORDS, _NO_FORM = map(int, SentenceFault)
 _TAB, _LF, _CR, _SPACE, _HASH, _HYPHEN, _DOT, _ZERO, _NINE, _UNDERSCORE = b"\t\n\r #-.09_"
 _MAX_NUMBER = np.int64((1 << 31) - 1)
 _LINES, _WORDS = 0, 1
@@ -175,6 +176,8 @@ def _scan_row(data: Any, separators: Any, line: Any, sentence: Any, heads: Any, 
     kind, first, last, is_usual = _id_kind(data, begin, np.int64(separators[first_of + 1]))
     if kind < 0:
         return _BAD_ID, reach
+    if separators[first_of + 2] == separators[first_of + 1] + 1:
+        return _NO_FORM, reach
     line.kind = kind
     if kind == _EMPTY_NODE:
         return _NONE, reach

@@ -74,6 +74,8 @@ def _find_fault(rows: list[list[bytes]]) -> tuple[SentenceFault, bytes | None]:
             return SentenceFault.NUM_COLUMNS, line
         if not numbers:
             return SentenceFault.BAD_ID, line
+        if not row[1]:
+            return SentenceFault.NO_FORM, line
         first, sign, last = numbers.groups()
         if sign != b"." and int(first) != count + 1:
             return SentenceFault.ID_ORDER, line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import index, le, lt
@@ -51,7 +52,7 @@ def check_parses(
     Raises ParserError, naming the parser and (by `place_of` its number) the text.
     """
     done = 0
-    for sentences in parser(texts):
+    for sentences in _results(texts, parser, name, place_of):
         if done == len(texts):
             raise ParserError(f"parser {name}: expected {done} results, one a text, found more")
         fault = _find_fault(texts[done], sentences)
@@ -62,6 +63,24 @@ def check_parses(
         done += 1
     if done < len(texts):
         raise ParserError(f"parser {name}: expected {len(texts)} results, one a text, found {done}")
+
+
+def _results(
+    texts: Sequence[str], parser: Parser, name: str, place_of: Callable[[int], str]
+) -> Iterator[list[ParsedSentence]]:
+    """Yield what a parser gives; an exception of it names the parser, the text and the line of code."""
+    done = 0
+    try:
+        for sentences in parser(texts):
+            yield sentences
+            done += 1
+    except LisDataError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
+        place = place_of(min(done, len(texts) - 1)) if texts else "no text"
+        raise ParserError(f"parser {name}: {place}: {type(error).__name__}: {error} ({where})") from error
 
 
 def _find_fault(text: str, sentences: object) -> str | None:

@@ -17,6 +17,7 @@ _EXPECTED = {
     SentenceFault.BAD_HEAD: "a number or _ in column HEAD",
     SentenceFault.SOME_HEADS: "a HEAD for each word, or for none",
     SentenceFault.NO_WORDS: "a sentence with words",
+    SentenceFault.NO_FORM: "a FORM",
 }
 
 
@@ -48,6 +49,8 @@ def find_scan_fault(scanned: ScannedBlock, sentence: int) -> Finding:
         found = f"{_shown(columns[6])} for word {identity}"
     elif fault == SentenceFault.NO_WORDS:
         found = "none"
+    elif fault == SentenceFault.NO_FORM:
+        found = f"an empty one for ID {identity}"
     return Finding(at=at, expected=_EXPECTED[fault], found=found)
 
 

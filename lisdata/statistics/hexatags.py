@@ -25,13 +25,18 @@ class HexatagTally:
         self._depths: Counter[int] = Counter()
         self._counts: Counter[str] = Counter()
 
-    def add(self, terminal: Integers, nonterminal: Integers, heads: Integers | None = None) -> None:
-        """Count the tags of words or tokens; `heads` are those of the source, -1 where there is none."""
+    def add(
+        self, terminal: Integers, nonterminal: Integers, heads: Integers | None = None, rows: Integers | None = None
+    ) -> None:
+        """Count the tags of words or tokens; `heads` are those of the source, -1 where there is none.
+
+        `rows` is a number a value: where it changes a sentence ends, also one whose EOS was lost.
+        """
         for (name, glyphs), tags in zip(_GLYPHS.items(), (terminal, nonterminal), strict=True):
             add_codes(self._tags[name], tags[tags != UNTAGGED], list(glyphs))
         is_tagged = (terminal != UNTAGGED) & (nonterminal != UNTAGGED)
         terminal, nonterminal = terminal[is_tagged].astype(np.int8), nonterminal[is_tagged].astype(np.int8)
-        offsets = _sentences(nonterminal)
+        offsets = _sentences(nonterminal, None if rows is None else rows[is_tagged])
         if len(offsets) == 1:
             return
         self._counts["tagged_sentences"] += len(offsets) - 1
@@ -60,12 +65,14 @@ class HexatagTally:
         return found
 
 
-def _sentences(nonterminal: Integers) -> npt.NDArray[np.int64]:
-    """Return where each sentence begins, and the end; each ends with EOS, one that was cut with the batch."""
-    ends = np.flatnonzero(nonterminal == _END) + 1
-    if len(nonterminal) and (not len(ends) or ends[-1] < len(nonterminal)):
-        ends = np.append(ends, len(nonterminal))
-    return np.concatenate(([0], ends)).astype(np.int64)
+def _sentences(nonterminal: Integers, rows: Integers | None) -> npt.NDArray[np.int64]:
+    """Return where each sentence begins, and the end; each ends with EOS, with its row, or with the batch."""
+    is_end = np.asarray(nonterminal == _END)
+    if len(is_end):
+        is_end[-1] = True
+    if rows is not None:
+        is_end[:-1] |= rows[1:] != rows[:-1]
+    return np.concatenate(([0], np.flatnonzero(is_end) + 1)).astype(np.int64)
 
 
 def _depths(terminal: Integers, nonterminal: Integers, offsets: Integers) -> npt.NDArray[np.int64]:

@@ -14,7 +14,7 @@ from lisdata.schema import StructureKind
 from lisdata.statistics.hexatags import HexatagTally
 from lisdata.statistics.tallies import NUM_TOP, SizeTally, add_codes, ranked
 from lisdata.token_shards import TokenDataset
-from lisdata.token_shards.segments import TOKEN_KIND
+from lisdata.token_shards.segments import DOCUMENT, TOKEN_KIND
 
 _KINDS = {int(kind): kind.label for kind in StructureKind}
 
@@ -67,7 +67,10 @@ class _TokenTallies:
             known = self._roles or [str(number) for number in range(int(roles.max(initial=0)) + 1)]
             add_codes(self._by["tokens_by_role"], _below(len(known), roles, "role"), list(known))
         if self._has("terminal") and self._has("nonterminal"):
-            self._hexatags.add(_values(batch, "terminal"), _values(batch, "nonterminal"))
+            rows = np.repeat(np.arange(batch.num_rows), lengths)
+            if self._has(DOCUMENT):  # several structures in a row
+                rows = rows * (int(lengths.max(initial=0)) + 2) + _values(batch, DOCUMENT)
+            self._hexatags.add(_values(batch, "terminal"), _values(batch, "nonterminal"), rows=rows)
 
     def _has(self, column: str) -> bool:
         return column in self._schema.names

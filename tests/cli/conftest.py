@@ -24,6 +24,7 @@ SAMPLES = {
     "npy": "grids/heat.npy",
     "ntriples": "triples/garden.nt",
     "text": "text/harbour.txt",
+    "wikidata": "wikidata/harbour.ndjson",
 }
 
 

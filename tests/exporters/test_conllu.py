@@ -108,7 +108,7 @@ def test_without_its_tags_a_tagged_treebank_is_the_treebank(round_trip: Any, sha
     for line in found.decode().split("\n"):
         before, mark, behind = line.partition("HexTerminal=")
         if mark:
-            tags.append(tuple(behind.split("|HexNonterminal=")))
+            tags.append(tuple(behind.partition("|HexHead=")[0].split("|HexNonterminal=")))
         lines.append(before.removesuffix("|") + ("_" if before.endswith("\t") else "") if mark else line)
     assert tags == expected
     assert "\n".join(lines) == path.read_text(encoding="utf-8")
@@ -202,3 +202,30 @@ def test_inputs_of_a_merged_dataset_are_written_by_what_their_source_kept(tmp_pa
     assert (tmp_path / "back" / "a.conllu").read_bytes() == GOOD
     assert (tmp_path / "back" / "b.conllu").read_bytes().endswith(b"# text = w1\n" + write_sentence([0]))
     assert report.losses == {"other columns and comments of sentences": 1}
+
+
+def test_an_earlier_tagging_in_misc_is_replaced_and_lifted_words_have_their_head(round_trip: Any) -> None:
+    heads = [2, 4, 4, 0, 7, 7, 2, 4, 4]
+    stale = "HexTerminal=x|SpaceAfter=No|HexNonterminal=y|HexHead=9"
+    rows = [write_row(str(n), f"w{n}", head, "dep", misc=stale) for n, head in enumerate(heads, 1)]
+    data = "\n".join([*rows, "", ""]).encode()
+
+    (found,), _ = round_trip("conllu", [data], ".conllu", as_format="conllu")
+    (again,), _ = round_trip("conllu", [found], ".conllu", as_format="conllu")
+
+    assert again == found
+    miscs = [line.split("\t")[9] for line in found.decode().split("\n") if line]
+    assert all(misc.startswith("SpaceAfter=No|HexTerminal=") for misc in miscs)
+    assert [misc.count("Hex") for misc in miscs] == [2, 2, 2, 2, 2, 2, 3, 2, 2]
+    assert miscs[6].endswith("|HexHead=4")
+
+
+def test_a_space_after_a_sentence_of_running_text_is_the_usual_and_none_is_marked(round_trip: Any) -> None:
+    (found,), report = round_trip(
+        "parsed", [b"One two. Three four.Five six."], ".txt", as_format="conllu", parser="python:rule_parser:parse"
+    )
+
+    last = [block.strip().split("\n")[-1].split("\t") for block in found.decode().strip().split("\n\n")]
+    glued = ["SpaceAfter=No" in row[9] for row in last]
+    assert glued[0] is False
+    assert "text around words that is not one space" not in report.losses

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn_entities import entities
+from drawn_entities import entities, plain_entities
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from lisdata.exporters.wikidata import WIKIDATA
 from lisdata.registry import load_exporter
 from lisdata.sources.json_text import STYLES, JsonTextError, read_json, write_json
 
-ENTITIES = st.lists(entities(), min_size=1, max_size=8)
+ENTITIES = st.lists(entities() | plain_entities(), min_size=1, max_size=8)
 
 
 def model(data: bytes) -> Any:
@@ -31,7 +31,7 @@ def test_it_is_registered() -> None:
     assert load_exporter("wikidata") is WIKIDATA
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     found=ENTITIES, group=st.sampled_from(["entity", "statement"]), style=st.sampled_from(["compact", "spaced-ascii"])
 )
@@ -55,6 +55,15 @@ def test_real_files_come_back(round_trip: Any, shared: Path, group: str) -> None
     assert len(files) == 10
     for path, exported, data in zip(paths, found, files, strict=True):
         assert model(exported) == model(data), path.name
+    assert report.losses == {}
+
+
+def test_the_sample_comes_back(round_trip: Any, root: Path) -> None:
+    data = (root / "sample_data/wikidata/harbour.ndjson").read_bytes()
+
+    (exported,), report = round_trip("wikidata", [data], ".ndjson")
+
+    assert model(exported) == model(data)
     assert report.losses == {}
 
 
@@ -140,6 +149,21 @@ def test_bad_records_are_losses(round_trip: Any) -> None:
     (exported,), report = round_trip("wikidata", [b'{"id": "Q1"}\n{"id": 5}\n{"id": "Q2"}\n'], ".json", on_error="skip")
 
     assert model(exported) == [{"id": "Q1"}, {"id": "Q2"}]
+    assert report.losses == {"rejected records": 1}
+
+
+@pytest.mark.parametrize("on_error", ["skip", "quarantine"])
+def test_of_a_dump_that_is_cut_all_whole_lines_come_back(round_trip: Any, on_error: str) -> None:
+    lines = [
+        json.dumps({"id": f"Q{n}", "labels": {"en": {"language": "en", "value": str(n**9)}}}) for n in range(1, 500)
+    ]
+    whole = gzip.compress("\n".join(lines).encode())
+
+    (exported,), report = round_trip("wikidata", [whole[: len(whole) // 2]], ".json", on_error=on_error)
+
+    found = model(exported)
+    assert found == [model(line.encode()) for line in lines[: len(found)]]
+    assert 100 < len(found) < 400
     assert report.losses == {"rejected records": 1}
 
 

@@ -235,6 +235,7 @@ FAULTS = {
     "1\ta\n": (2, "10 columns with tabs between them, found 2 in '1\\ta'"),
     write_row("1", "a", 0) + "\t_\n": (2, "10 columns with tabs between them, found 11 in"),
     write_row("1", "a", 0).replace("\t", "  ") + "\n": (2, "10 columns with tabs between them, found 1 in"),
+    write_row("1", "", 0) + "\n": (2, "a FORM, found an empty one for ID 1"),
     write_row("a", "a", 0) + "\n": (2, "an ID of the form N, N-M or N.M, found ID 'a'"),
     write_row("2", "a", 0) + "\n": (2, "ID 1, found ID '2'"),
     write_row("1", "a", 0) + "\n" + write_row("3", "b", 1) + "\n": (3, "ID 2, found ID '3'"),

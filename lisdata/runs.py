@@ -195,6 +195,8 @@ def _difference(found: JsonDict, wanted: JsonDict, prefix: str = "") -> str:
             if changed is not None:
                 return f"the run in this folder has the input {_named(changed[0])}, this one {_named(changed[1])}"
             old, new = len(old), len(new)
+        if isinstance(old, list) and isinstance(new, list):
+            old, new = dict(enumerate(old)), dict(enumerate(new))
         if old != new and isinstance(old, dict) and isinstance(new, dict):
             return _difference(old, new, f"{prefix}{name}.")
         if old != new:

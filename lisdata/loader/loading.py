@@ -34,6 +34,7 @@ class Loader:
     left. Every rank gets the same number of batches.
 
     A batch is a dict: the columns (see `BatchForm`), and `length`, `kind` and `row` (number in the dataset), int64 (B).
+    `input_ids` are padded with `pad_id`, by default that of the tokenizer, or 0 where it has none.
     Batches are made ahead by one thread (at least `prefetch` of them, small ones in groups; 0: none), or by
     `num_workers` processes (`prefetch` each), started by `start_method`. `pin_memory` takes effect where CUDA is
     available. Rank and world size are those of torch.distributed when it is initialised, else of RANK and WORLD_SIZE,
@@ -58,7 +59,7 @@ class Loader:
         layout: Literal["padded", "flat"] = "padded",
         pad_to: int | None = None,
         max_length: int | None = None,
-        pad_id: int = 0,
+        pad_id: int | None = None,
         num_workers: int = 0,
         prefetch: int = 2,
         pin_memory: bool = False,
@@ -72,6 +73,8 @@ class Loader:
         self._split = Split(num_rows=len(dataset), batch_size=batch_size, rank=rank, world_size=world_size, tail=tail)
         self._order = order_of(len(dataset), shuffle=shuffle, window=window, seed=seed)
         chosen = None if columns is None else tuple(columns)
+        if pad_id is None:
+            pad_id = (dataset.manifest.get("tokenizer") or {}).get("pad_id") or 0
         form = BatchForm(layout=layout, columns=chosen, pad_to=pad_to, max_length=max_length, pad_id=pad_id)
         pin = pin_memory and torch.cuda.is_available()
         self._maker = BatchMaker(dataset, self._order, form, has_filler=tail == "pad", pin=pin and num_workers == 0)

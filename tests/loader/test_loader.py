@@ -18,6 +18,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lisdata
 from lisdata.errors import DamagedShardError, PlanError
 from lisdata.loader import Batch, Loader
 from lisdata.shards import IncidenceDataset, write_structures
@@ -405,3 +406,18 @@ def test_what_is_no_dataset_is_a_wrong_argument(tmp_path: Path) -> None:
         Loader([1, 2], 2)  # type: ignore[arg-type]
     with pytest.raises(DamagedShardError, match="expected a dataset folder, found none"):
         Loader(str(tmp_path / "absent"), 2)
+
+
+@pytest.mark.parametrize(("given", "padding"), [(None, 1), (0, 0), (7, 7)])
+def test_rows_are_padded_with_the_tokenizer_s_padding_unless_another_is_given(
+    given: int | None, padding: int, shared: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("one\nand a longer line of words\n")
+    lisdata.convert("text", [str(tmp_path / "a.txt")], tmp_path / "d")
+    roberta = shared / "data" / "tokenizers" / "roberta-base.tokenizer.json"
+    lisdata.encode(tmp_path / "d", tmp_path / "t", tokenizer=str(roberta))
+
+    (batch,) = Loader(lisdata.open(tmp_path / "t"), 2, shuffle=False, pad_id=given)
+
+    short = int(batch["length"][0])
+    assert set(batch["input_ids"][0, short:].tolist()) == {padding}

@@ -20,7 +20,7 @@ def test_what_is_left_out_has_a_default() -> None:
 
 
 def test_the_keys_of_the_data_are_told_from_those_of_the_training() -> None:
-    assert DATA_KEYS == ("data", "window", "split", "attend")
+    assert DATA_KEYS == ("data", "window", "split", "attend", "tag_regime", "withhold")
 
 
 @pytest.mark.parametrize(

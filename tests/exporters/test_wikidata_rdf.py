@@ -107,7 +107,9 @@ def export_rdf(folder: Path, data: list[bytes], **options: Any) -> tuple[bytes, 
     return b"".join(path.read_bytes() for path in report.files), report
 
 
-@pytest.mark.parametrize(("entities", "files", "select"), FLAVOURS, ids=lambda found: None if callable(found) else str(found)[:60])
+@pytest.mark.parametrize(
+    ("entities", "files", "select"), FLAVOURS, ids=lambda found: None if callable(found) else str(found)[:60]
+)
 def test_the_graph_is_wikibase_s_own(
     tmp_path: Path, oracle: Path, entities: str, files: tuple[str, ...], select: Select
 ) -> None:

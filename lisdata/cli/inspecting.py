@@ -41,6 +41,8 @@ def print_records(
         print_token_rows(dataset, record=record, limit=limit, as_json=as_json)
         return
     structures = _chosen(dataset, record, limit)
+    if svg is not None and (svg.exists() or svg.resolve().is_relative_to(path.resolve())):
+        raise LisDataError(f"{svg}: expected a new file outside the dataset to draw to")
     if svg is not None:
         write_svg(structures, svg)
     if as_json:

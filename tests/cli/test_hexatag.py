@@ -6,6 +6,7 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
+from lisdata.cli import main
 from lisdata.cli.hexatag import hexatag
 from lisdata.cli.options import CleanGroup
 from lisdata.shards.manifest import INCIDENCE_FORMAT, read_manifest
@@ -79,3 +80,19 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     assert result.exit_code == code, result.output
     assert message in result.stderr
     assert not (tmp_path / "a.lis").exists()
+
+
+@pytest.mark.parametrize("target", ["d/manifest.json", "d/new.svg", "there.svg"])
+def test_a_drawing_never_goes_over_a_file_or_into_the_dataset(target: str, root: Path, tmp_path: Path) -> None:
+    treebank = str(root / "sample_data" / "treebank")
+    assert (
+        CliRunner().invoke(main, ["hexatag", treebank, "--to", str(tmp_path / "d"), "--parser", "conllu"]).exit_code
+        == 0
+    )
+    (tmp_path / "there.svg").write_text("mine")
+
+    result = CliRunner().invoke(main, ["inspect", str(tmp_path / "d"), "--svg", str(tmp_path / target)])
+
+    assert result.exit_code == 1
+    assert (tmp_path / "there.svg").read_text() == "mine"
+    assert CliRunner().invoke(main, ["verify", str(tmp_path / "d")]).exit_code == 0

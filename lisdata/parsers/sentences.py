@@ -74,9 +74,9 @@ def _results(
         for sentences in parser(texts):
             yield sentences
             done += 1
-    except LisDataError:
-        raise
     except Exception as error:
+        if isinstance(error, LisDataError):
+            raise
         frames = traceback.extract_tb(error.__traceback__)
         where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
         place = place_of(min(done, len(texts) - 1)) if texts else "no text"

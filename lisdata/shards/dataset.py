@@ -20,7 +20,6 @@ from lisdata.shards.manifest import (
     INCIDENCE_FORMAT,
     PART_TABLES,
     check_hashes,
-    check_parts,
     check_sizes,
     read_manifest,
 )
@@ -188,7 +187,6 @@ class IncidenceDataset:
             raise ValueError(f"expected verify to be one of {', '.join(get_args(Verify))}, got {verify!r}")
         self.path = Path(path)
         self.manifest = read_manifest(self.path, INCIDENCE_FORMAT)
-        check_parts(self.path, self.manifest)
         if verify != "none":
             (check_hashes if verify == "full" else check_sizes)(self.path, self.manifest)
         self.parts = tuple(Part(self.path, entry) for entry in self.manifest["parts"])

@@ -9,18 +9,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import LabelBuilder
-from lisdata.schema import CONTENTS, NO_ROW, ContentKind, LabelKind
+from lisdata.schema import CONTENTS, KEY_TYPE, NO_ROW, ContentKind, LabelKind
 
 UInt32 = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """What contents of one identity but for their spelling share; the codes are labels, None for null."""
+    """What contents of one identity but for their spelling share."""
 
     kind: ContentKind
-    datatype: int | None
-    scope: int | None
+    datatype: str | None
+    scope: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,18 @@ class ContentColumns:
     def add(
         self, kind: ContentKind, lexicals: pa.Array, *, datatype: str | None = None, scope: str | None = None
     ) -> int:
-        """Add a large_string column (nulls stand for no content); return its number in what `finish` gives."""
-        group = _Group(
-            kind=kind,
-            datatype=None if datatype is None else self.labels.code(LabelKind.DATATYPE, datatype),
-            scope=None if scope is None else self.labels.code(LabelKind.SCOPE, scope),
-        )
-        self._columns.append((group, lexicals))
+        """Add a column of large_string or large_binary (null: no content); return its number in what `finish` gives."""
+        for label_kind, label in ((LabelKind.DATATYPE, datatype), (LabelKind.SCOPE, scope)):
+            if label is not None:
+                self.labels.code(label_kind, label)
+        group = _Group(kind=kind, datatype=datatype, scope=scope)
+        self._columns.append((group, lexicals.cast(pa.large_binary())))
         return len(self._columns) - 1
 
     def finish(self) -> tuple[pa.RecordBatch, list[UInt32]]:
         """Return the distinct contents (CONTENTS schema), and each column's rows in them (NO_ROW for null)."""
+        from lisdata.kernels.text_table import number_texts
+
         groups: dict[_Group, list[int]] = {}
         for number, (group, _) in enumerate(self._columns):
             groups.setdefault(group, []).append(number)
@@ -51,50 +52,52 @@ class ContentColumns:
         lexicals: list[pa.Array] = []
         first = 0
         for numbers in groups.values():
-            distinct, codes = _number_together([self._columns[number][1] for number in numbers])
-            for number, code in zip(numbers, codes, strict=True):
-                rows[number] = np.where(code < 0, NO_ROW, code + first).astype(np.uint32)
+            distinct, found = number_texts([self._columns[number][1] for number in numbers])
+            for number, column in zip(numbers, found, strict=True):
+                rows[number] = np.where(column == NO_ROW, column, column + np.uint32(first))
             lexicals.append(distinct)
             first += len(distinct)
         contents = self._to_arrow(list(groups), lexicals)
         return contents, [rows[number] for number in range(len(self._columns))]
 
     def _to_arrow(self, groups: list[_Group], lexicals: list[pa.Array]) -> pa.RecordBatch:
-        from lisdata.kernels.keys import keys_of_contents
+        from lisdata.kernels.arrays import binary_buffers, fixed_binary
+        from lisdata.kernels.keys import content_keys
 
         sizes = [len(distinct) for distinct in lexicals]
-        lexical = pa.concat_arrays([pa.array([], pa.large_string()), *lexicals]).cast(pa.large_binary())
-        columns = {
-            "kind": np.repeat(np.array([g.kind for g in groups], np.uint8), sizes),
-            "lexical": lexical,
-            "datatype": _repeat([g.datatype for g in groups], sizes),
-            "language": pa.nulls(len(lexical), pa.uint32()),
-            "scope": _repeat([g.scope for g in groups], sizes),
-        }
-        fields = {column.name: column for column in CONTENTS}
-        keyless = pa.RecordBatch.from_arrays(
-            [pa.array(values, fields[name].type) for name, values in columns.items()], names=list(columns)
-        )
-        keys = keys_of_contents(keyless, self.labels.to_arrow())
-        return pa.RecordBatch.from_arrays([keys, *keyless.columns], schema=CONTENTS)
+        lexical = pa.concat_arrays([pa.array([], pa.large_binary()), *lexicals])
+        kind = np.repeat(np.array([group.kind for group in groups], np.uint8), sizes)
+        symbols = _Symbols()
+        numbers = [(symbols.number(g.datatype), NO_ROW, symbols.number(g.scope)) for g in groups]
+        of_rows = np.repeat(np.array(numbers, np.uint32).reshape(-1, 3), sizes, axis=0)
+        keys = content_keys(kind, *binary_buffers(lexical), of_rows, *symbols.buffers())
+        code = self.labels.code
+        datatypes = [None if g.datatype is None else code(LabelKind.DATATYPE, g.datatype) for g in groups]
+        scopes = [None if g.scope is None else code(LabelKind.SCOPE, g.scope) for g in groups]
+        columns = [
+            fixed_binary(keys, KEY_TYPE), pa.array(kind), lexical, _repeat(datatypes, sizes),
+            pa.nulls(len(lexical), pa.uint32()), _repeat(scopes, sizes),
+        ]  # fmt: skip
+        return pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
 
 
-def _number_together(columns: list[pa.Array]) -> tuple[pa.Array, list[npt.NDArray[np.int64]]]:
-    """Return the distinct values of several columns, and the number of each value, -1 for null."""
-    encoded = [column.dictionary_encode() for column in columns]
-    codes = [np.asarray(e.indices.fill_null(-1)).astype(np.int64) for e in encoded]
-    if len(encoded) == 1:
-        return encoded[0].dictionary, codes
-    together = pa.concat_arrays([e.dictionary for e in encoded]).dictionary_encode()
-    numbers = np.asarray(together.indices).astype(np.int64)
-    ends = np.cumsum([len(e.dictionary) for e in encoded])
-    starts = ends - [len(e.dictionary) for e in encoded]
-    return together.dictionary, [
-        np.where(code < 0, -1, np.append(numbers[start:end], -1)[code])
-        for code, start, end in zip(codes, starts, ends, strict=True)
-    ]
+@dataclass(frozen=True, slots=True)
+class _Symbols:
+    """The datatypes and scopes in use, numbered by first appearance."""
+
+    _numbers: dict[bytes, int] = field(default_factory=dict)
+
+    def number(self, name: str | None) -> int:
+        return NO_ROW if name is None else self._numbers.setdefault(name.encode(), len(self._numbers))
+
+    def buffers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """Return where each symbol begins, and all their bytes."""
+        offsets = np.cumsum([0, *map(len, self._numbers)], dtype=np.int64)
+        return offsets, np.frombuffer(b"".join(self._numbers), np.uint8)
 
 
 def _repeat(codes: list[int | None], sizes: list[int]) -> pa.Array:
+    if all(code is None for code in codes):
+        return pa.nulls(sum(sizes), pa.uint32())
     values = np.repeat(np.array([NO_ROW if code is None else code for code in codes], np.uint32), sizes)
     return pa.array(values, mask=values == NO_ROW)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import lisdata
+from lisdata.decompression import MAX_EXPANSION
 from lisdata.errors import PlanError
 from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, find_inputs, time_of_change
 from lisdata.records import Records
@@ -29,17 +30,23 @@ Paths = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertConfig:
-    """How to convert: the source's and the converter's options by name, and what to do with bad records."""
+    """How to convert: the source's and the converter's options by name, and what to do with bad records.
+
+    `max_expansion` is how many bytes one of a compressed file or an archive may expand to, above 256 MiB.
+    """
 
     source: str
     options: dict[str, Any] = field(default_factory=dict)
     on_error: OnError = "stop"
     unit_mib: int = 64
     compression: Compression = "zstd"
+    max_expansion: int = MAX_EXPANSION
 
     def __post_init__(self) -> None:
         if self.unit_mib < 1:
             raise ValueError(f"expected units of at least 1 MiB, got {self.unit_mib=}")
+        if self.max_expansion < 1:
+            raise ValueError(f"expected an expansion of at least 1, got {self.max_expansion=}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +116,9 @@ def plan_conversion(config: ConvertConfig, paths: Paths, to: str | Path) -> tupl
     own, others = split_options(config.options, source.options_type, converter.options_type, config.source)
     options = build_settings(source.options_type, own, f"source {config.source}")
     converter_options = build_settings(converter.options_type, others, f"source {config.source}")
-    files = find_inputs(wanted, suffixes=source.suffixes, exclude=str(to))
+    files = find_inputs(wanted, suffixes=source.suffixes, exclude=str(to), max_expansion=config.max_expansion)
     units = list(_units(source, options, files, config.unit_mib * MEBIBYTE))
-    inputs = [{k: v for k, v in asdict(f).items() if k != "path"} for f in files]
+    inputs = [{k: v for k, v in asdict(f).items() if k not in ("path", "max_expansion")} for f in files]
     plan = {
         "format": INCIDENCE_FORMAT,
         "lisdata": lisdata.__version__,
@@ -122,6 +129,7 @@ def plan_conversion(config: ConvertConfig, paths: Paths, to: str | Path) -> tupl
         "on_error": config.on_error,
         "unit_mib": config.unit_mib,
         "compression": config.compression,
+        "max_expansion": config.max_expansion,
         "inputs": inputs,
         "units": units,
     }
@@ -208,7 +216,7 @@ def convert_unit(
     parts = _PartWriter(directory, unit["name"], plan)
     rejects = RejectWriter(directory, unit["name"], plan["on_error"])
     converted: dict[int, int] = {}
-    report: dict[str, int] = {}
+    reports: dict[str, dict[str, int]] = {}
     slices = list(_slices(files, unit))
     try:
         for piece in slices:
@@ -217,7 +225,7 @@ def convert_unit(
                 for records in source.read(piece, options, rejects.reject):
                     parts.append(converter.convert(records, converter_options), _weight(records))
                     rejects.note_converted(records)
-                    _add(report, getattr(records, "counts", {}))
+                    _add(reports.setdefault(str(piece.file.index), {}), getattr(records, "counts", {}))
                     converted[piece.file.index] += records.num_records
         entries = parts.close()
     except BaseException:
@@ -232,7 +240,7 @@ def convert_unit(
     }
     found = {"unit": unit["name"], "parts": entries, "records": counts, "files": outputs | reject_files}
     read = [slice_ | {"digest": _digest(piece)} for slice_, piece in zip(unit["slices"], slices, strict=True)]
-    return found | {"report": report, "read": read}
+    return found | {"reports": {file: report for file, report in reports.items() if report}, "read": read}
 
 
 def _digest(piece: InputSlice) -> str | None:
@@ -307,7 +315,7 @@ def fold_conversion(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
     """Return the manifest's body: what the plan says and the sums of the commits."""
     inputs = [
         {key: entry[key] for key in ("name", "size", "digest", "scope", "compression")}
-        | {"origin": 0, "records": {"seen": 0, "converted": 0, "rejected": 0}}
+        | {"origin": 0, "records": {"seen": 0, "converted": 0, "rejected": 0}, "report": {}}
         for entry in plan["inputs"]
     ]
     totals: dict[str, dict[str, int]] = {"counts": {}, "kinds": {}, "report": {}}
@@ -315,7 +323,9 @@ def fold_conversion(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
     for commit in commits:
         for file, records in commit["records"].items():
             _add(inputs[int(file)]["records"], records)
-        _add(totals["report"], commit["report"])
+        for file, report in commit["reports"].items():
+            _add(inputs[int(file)]["report"], report)
+            _add(totals["report"], report)
         files = sorted(map(int, commit["records"]))
         for part in commit["parts"]:
             parts.append(part | {"inputs": [files[0], files[-1] + 1]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,12 +15,18 @@ import fsspec
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
-from lisdata.decompression import decompressed, find_compression
+from lisdata.decompression import (
+    COMPRESSION_SUFFIXES,
+    MAX_EXPANSION,
+    SMALL_EXPANSION_BYTES,
+    decompressed,
+    find_compression,
+)
 from lisdata.errors import BadRecordError, Place, PlanError
 
 MEBIBYTE = 1 << 20
 BLOCK_BYTES = 16 * MEBIBYTE
-MAX_LINE_BYTES = 2 << 30
+MAX_LINE_BYTES = 256 * MEBIBYTE
 WHOLE_DIGEST_BYTES = 64 * MEBIBYTE
 DATASET_MARK = b'"format": "lisdata-'  # in every plan and manifest of this project, even a damaged one
 
@@ -31,7 +37,8 @@ class InputFile:
 
     `index` is its number in the plan, `name` its path below the folder the user named, `size` its bytes as stored,
     `digest` that of its size and content (of a file above 64 MiB, of pieces spread over it) and `scope` what keeps its
-    blank nodes and record ids apart.
+    blank nodes and record ids apart. `max_expansion` is how many bytes one of the file, be it compressed or an archive,
+    may expand to, once it expands to more than 256 MiB.
     """
 
     index: int
@@ -41,13 +48,19 @@ class InputFile:
     digest: str
     scope: str
     compression: str | None
+    max_expansion: int = MAX_EXPANSION
 
     def open(self) -> BinaryIO:
-        """Open the decompressed bytes; all gzip members, bzip2 streams and zstd frames are read.
+        """Open the decompressed bytes; all gzip members, bzip2 and xz streams and zstd frames are read.
 
-        Reading raises BadRecordError where a compressed stream is cut or damaged.
+        Reading raises BadRecordError where a compressed stream is cut or damaged, or expands too far.
         """
-        return decompressed(_open(self.path), self.compression, self.name)
+        return decompressed(_open(self.path), self.compression, self.name, limit=self.most_expanded)
+
+    @property
+    def most_expanded(self) -> int:
+        """The most bytes that the file may expand to."""
+        return max(SMALL_EXPANSION_BYTES, self.max_expansion * self.size)
 
     @property
     def is_local(self) -> bool:
@@ -63,40 +76,64 @@ class InputSlice:
     begin: int = 0
     end: int | None = None
 
+    def chunks(self, size: int = MEBIBYTE) -> Iterator[tuple[int, bytes]]:
+        """Yield (offset, bytes) of at most `size` bytes each, wherever lines end; memory is bounded by `size`."""
+        position = self.begin
+        with self.file.open() as stream:
+            if self.begin:
+                stream.seek(self.begin)
+            while data := stream.read(size if self.end is None else max(0, min(size, self.end - position))):
+                position += len(data)
+                yield position - len(data), data
+
     def blocks(
-        self, size: int = BLOCK_BYTES, *, longest_line: int | None = MAX_LINE_BYTES
+        self,
+        size: int = BLOCK_BYTES,
+        *,
+        longest_line: int = MAX_LINE_BYTES,
+        on_long_line: Callable[[int, int], None] | None = None,
     ) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, bytes) in blocks of about `size` bytes that end after a newline (or at the slice's end).
 
-        A line longer than `size` makes a longer block. BadRecordError is raised where a compressed stream is cut or
-        damaged, and for a line above `longest_line`: the bytes that follow are not read.
+        A line longer than `size` makes a longer block. One above `longest_line` is not held in memory: `on_long_line`
+        gets its begin and end, and the block that follows begins behind it; without that, BadRecordError is raised and
+        the bytes that follow are not read. BadRecordError is also raised where a compressed stream is cut or damaged.
         """
         offset = position = self.begin
         parts: list[bytes] = []
-        with self.file.open() as stream:
+        is_long = False  # the line in hand, of which nothing is kept
+        chunks = self.chunks(size)
+        while True:
             try:
-                if self.begin:
-                    stream.seek(self.begin)
-                while data := stream.read(size if self.end is None else max(0, min(size, self.end - position))):
-                    position += len(data)
-                    cut = data.rfind(b"\n") + 1
-                    if not cut:
-                        parts.append(data)
-                        if longest_line is not None and position - offset > longest_line:
-                            raise self._endless_line(offset, position, longest_line)
-                        continue
-                    parts.append(data[:cut])
-                    begin, offset, block = offset, position - len(data) + cut, b"".join(parts)
-                    parts = [data[cut:]]  # nothing else holds the block while it is converted
-                    yield begin, block
+                at, data = next(chunks, (position, b""))
             except BadRecordError as error:  # the record that it cuts begins where no whole line was left
                 raise BadRecordError(
                     error.place, expected=error.expected, found=error.found, begin=offset, end=position
                 ) from error
-            if offset < position:
-                block = b"".join(parts)
+            position = at + len(data)
+            if is_long and on_long_line is not None and (b"\n" in data or not data):
+                end = data.find(b"\n") + 1
+                on_long_line(offset, at + end)
+                offset, data, is_long = at + end, data[end:], not data
+            if position == at:
+                break
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                parts.append(data[:cut])
+                begin, offset, block = offset, position - len(data) + cut, b"".join(parts)
+                parts = [data[cut:]]  # nothing else holds the block while it is converted
+                yield begin, block
+            elif not is_long:
+                parts.append(data)
+            if not is_long and position - offset > longest_line:
+                if on_long_line is None:
+                    raise self._endless_line(offset, position, longest_line)
+                is_long = True
                 parts.clear()
-                yield offset, block
+        if offset < position and not is_long:
+            block = b"".join(parts)
+            parts.clear()
+            yield offset, block
 
     def _endless_line(self, begin: int, end: int, limit: int) -> BadRecordError:
         return BadRecordError(
@@ -109,7 +146,7 @@ class InputSlice:
 
     def read(self) -> bytes:
         """Return the whole slice."""
-        return b"".join(data for _, data in self.blocks(longest_line=None))
+        return b"".join(data for _, data in self.chunks(BLOCK_BYTES))
 
     def digest(self) -> str:
         """Return the digest of every byte of the slice as stored: of a compressed file, all of it."""
@@ -135,7 +172,9 @@ class InputSlice:
         return Place(self.file.name, offset=offset, line=line, column=column)
 
 
-def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | None = None) -> list[InputFile]:
+def find_inputs(
+    paths: list[str], *, suffixes: tuple[str, ...], exclude: str | None = None, max_expansion: int = MAX_EXPANSION
+) -> list[InputFile]:
     """Return the files at `paths` (files, folders, fsspec URLs and globs), in a stable order.
 
     A folder gives its files whose names end in one of `suffixes`, a compression suffix taken off, but no hidden ones
@@ -161,7 +200,16 @@ def find_inputs(paths: list[str], *, suffixes: tuple[str, ...], exclude: str | N
         copies = seen[digest] = seen.get(digest, -1) + 1
         scope = f"{digest}~{copies}" if copies else digest
         files.append(
-            InputFile(index=index, path=full, name=name, size=size, digest=digest, scope=scope, compression=compression)
+            InputFile(
+                index=index,
+                path=full,
+                name=name,
+                size=size,
+                digest=digest,
+                scope=scope,
+                compression=compression,
+                max_expansion=max_expansion,
+            )
         )
     return files
 
@@ -247,7 +295,7 @@ def _is_utf8(name: str) -> bool:
 
 def _stem(path: str) -> str:
     path = path.lower()
-    for suffix in (".gz", ".bz2", ".zst"):
+    for suffix in COMPRESSION_SUFFIXES:
         path = path.removesuffix(suffix)
     return path
 

@@ -83,6 +83,40 @@ def plot_context_growth(
     _write(figure, path)
 
 
+def plot_binding(
+    bars: Mapping[str, Mapping[str, tuple[float, float | None]]],
+    path: Path,
+    *,
+    published: Mapping[str, Mapping[str, float]] | None = None,
+) -> None:
+    """Draw the share of names spelled exactly, a group of bars a task and in it one a model, as a PNG.
+
+    A bar is a mean over seeds, with their standard deviation if there is one; a line across it is the paper's figure.
+    """
+    figure = _new_figure()
+    figure.set_size_inches(10, 4.5)
+    axes = figure.add_subplot()
+    tasks = list(dict.fromkeys(task for found in bars.values() for task in found))
+    width = 0.85 / max(1, len(bars))
+    for index, (name, found) in enumerate(bars.items()):
+        at = [tasks.index(task) - 0.425 + width * (index + 0.5) for task in found]
+        means, deviations = [m for m, _ in found.values()], [d or 0.0 for _, d in found.values()]
+        axes.bar(at, means, width, yerr=deviations, label=name, color=f"C{index}", error_kw={"linewidth": 0.8})
+        lines = [
+            (x, values[task])
+            for x, task in zip(at, found, strict=True)
+            if task in (values := (published or {}).get(name, {}))
+        ]
+        axes.hlines(
+            [y for _, y in lines], [x - width / 2 for x, _ in lines], [x + width / 2 for x, _ in lines], colors="k"
+        )
+    axes.set_xticks(range(len(tasks)), tasks, fontsize="small")
+    axes.set(ylim=(0, 1.02), ylabel="unseen names, char_top_5_exact (line: paper)")
+    axes.grid(alpha=0.3, axis="y")
+    axes.legend(fontsize="x-small", ncols=2)
+    _write(figure, path)
+
+
 def plot_by_kind(table: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
     """Draw mean loss by kind before and after training, a pair of bars a kind for each model, as a PNG.
 

@@ -16,7 +16,7 @@ JsonDict = dict[str, Any]
 CHARACTERS = "chars"  # the tokenizer that is no file
 _ENCODE_PATHS = ("tokenizer", "vocabulary", "labels", "label_table")
 _TABLES = ("name", "summary", "source", "encode", "model", "train", "evaluate")
-_SOURCE_KEYS = ("name", "source", "path", "options", "on_error", "unit_mib", "compression")
+_SOURCE_KEYS = ("name", "source", "path", "options", "on_error", "unit_mib", "compression", "max_expansion")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ def _source(step: JsonDict, path: Path) -> SourceStep:
         source=table.source,
         paths=table.path,
         options=table.options,
-        settings={k: step[k] for k in ("on_error", "unit_mib", "compression") if k in step},
+        settings={k: step[k] for k in ("on_error", "unit_mib", "compression", "max_expansion") if k in step},
     )
 
 

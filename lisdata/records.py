@@ -6,7 +6,7 @@ its `labels` (LABELS schema); `contents` refers to `labels` too. `begin` and `en
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,13 @@ Int8 = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleRecords:
-    """N triples or quads; `graph` is None, or has NO_ROW where a triple stands in the default graph."""
+    """N triples or quads; `graph` is None, or has NO_ROW where a triple stands in the default graph.
+
+    Structure g holds triples structure_offsets[g] : structure_offsets[g + 1]. `ordinal` numbers the triples of the file
+    where the parser does not tell their bytes: then `begin` and `end` are only bounds of where they stand. The columns
+    of `triple_terms` (4, T) are the contents of an RDF 1.2 triple term and of its subject, predicate and object.
+    `counts` says what happened on the way, by name, for the manifest.
+    """
 
     file: InputFile
     contents: pa.RecordBatch
@@ -33,8 +39,12 @@ class TripleRecords:
     predicate_content: UInt32
     object_content: UInt32
     graph_content: UInt32 | None
+    structure_offsets: Int64
     begin: UInt64
     end: UInt64
+    ordinal: UInt64 | None = None
+    triple_terms: UInt32 | None = None
+    counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def num_records(self) -> int:
@@ -140,12 +150,46 @@ class FactRecords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactTextRecords:
+    """N texts, each with facts that it says: text n belongs to structure n of `facts`.
+
+    Both refer to the same contents and labels.
+    """
+
+    facts: FactRecords
+    text: TextRecords
+
+    @property
+    def file(self) -> InputFile:
+        """The input."""
+        return self.text.file
+
+    @property
+    def begin(self) -> UInt64:
+        """Where each record begins."""
+        return self.text.begin
+
+    @property
+    def end(self) -> UInt64:
+        """Where each record ends."""
+        return self.text.end
+
+    @property
+    def num_records(self) -> int:
+        """Texts."""
+        return self.text.num_records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TreeRecords:
     """T rooted, ordered trees.
 
     Tree t holds nodes node_offsets[t] : node_offsets[t + 1] in document order; `node_parent` is a number inside the
     tree, -1 at a root (a forest has several). `node_span_begin/_end` are bytes of the document, or None where the
-    parser knows none. Node n holds attributes attribute_offsets[n] : attribute_offsets[n + 1] in order.
+    parser knows none. Node n holds attributes attribute_offsets[n] : attribute_offsets[n + 1] in order. `node_key` is
+    the content of the name that a node has in its parent (a member of a JSON object), NO_ROW where it has none.
+    `node_role` is the role in which a node is placed, NO_ROW where it is the usual one. `counts` says what was found on
+    the way, by name, for the manifest.
     """
 
     file: InputFile
@@ -163,11 +207,45 @@ class TreeRecords:
     attribute_offsets: Int64
     attribute_role: UInt32
     attribute_content: UInt32
+    node_key: UInt32 | None = None
+    node_role: UInt32 | None = None
+    counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def num_records(self) -> int:
         """Trees."""
         return len(self.node_offsets) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentRecords:
+    """N documents, each a tree of units (sections, paragraphs, sentences ...) whose running text is in segments.
+
+    Document n has units unit_offsets[n] : unit_offsets[n + 1], parents before children, in document order; the first is
+    the document. `unit_parent` is a number inside the document, -1 at the first; `unit_label` a row of `unit_labels`.
+    Segments, ascending and apart, are bytes of the document whose words belong to `segment_unit`, a number inside the
+    document: rows segment_offsets[n] : segment_offsets[n + 1].
+    """
+
+    file: InputFile
+    documents: pa.LargeBinaryArray
+    begin: UInt64
+    end: UInt64
+    unit_labels: tuple[str, ...]
+    unit_offsets: Int64
+    unit_label: Int64
+    unit_parent: Int64
+    unit_begin: Int64
+    unit_end: Int64
+    segment_offsets: Int64
+    segment_unit: Int64
+    segment_begin: Int64
+    segment_end: Int64
+
+    @property
+    def num_records(self) -> int:
+        """Documents."""
+        return len(self.documents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +270,12 @@ class TableSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRecords:
-    """N rows of one table: cells as exact text (large_string), null where the table says NULL."""
+    """N rows of one table: cells as exact text (large_string; bytes large_binary), null where the table says NULL.
+
+    `cell_types` has, for a column whose cells are not all of its type, the type of each cell (strings, as a dictionary
+    array). In formats without bytes of a row `begin` and `end` count those of the cells' texts. `counts` says what the
+    source counted on the way, by name, for the manifest.
+    """
 
     file: InputFile
     table: TableSchema
@@ -201,6 +284,8 @@ class RowRecords:
     begin: UInt64
     end: UInt64
     dialect: dict[str, Any]
+    cell_types: dict[str, pa.DictionaryArray] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def num_records(self) -> int:
@@ -210,13 +295,17 @@ class RowRecords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRecords:
-    """N arrays of any rank, dtype and shape, each with a name and the bytes of its source."""
+    """N arrays of any rank, dtype and shape, each with a name and the bytes of its source.
+
+    `notes`, where there are any, say of each array what its values do not: JSON, of few different forms in all.
+    """
 
     file: InputFile
     names: tuple[str, ...]
     arrays: tuple[npt.NDArray[Any], ...]
     begin: UInt64
     end: UInt64
+    notes: tuple[dict[str, Any], ...] = ()
 
     @property
     def num_records(self) -> int:
@@ -224,4 +313,14 @@ class GridRecords:
         return len(self.arrays)
 
 
-Records = TripleRecords | TextRecords | SentenceRecords | FactRecords | TreeRecords | RowRecords | GridRecords
+Records = (
+    TripleRecords
+    | TextRecords
+    | DocumentRecords
+    | SentenceRecords
+    | FactRecords
+    | FactTextRecords
+    | TreeRecords
+    | RowRecords
+    | GridRecords
+)

@@ -70,13 +70,13 @@ class RejectWriter:
         if not self._streams:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._streams = {suffix: self._path(suffix).open("wb") for suffix in ("bin", "jsonl")}
-        data = error.data
-        if data is None:
-            data = (
-                InputSlice(file=piece.file, begin=error.begin, end=error.end).read() if error.end > error.begin else b""
-            )
-        at = self._streams["bin"].tell()
-        self._streams["bin"].write(data)
+        stream = self._streams["bin"]
+        at = stream.tell()
+        if error.data is not None:
+            stream.write(error.data)
+        elif error.end > error.begin:  # it may be too long to be held in memory
+            record = InputSlice(file=piece.file, begin=error.begin, end=error.end)
+            stream.writelines(block for _, block in record.chunks())
         row = {
             "file": piece.file.name,
             "place": str(error.place),
@@ -85,7 +85,7 @@ class RejectWriter:
             "begin": error.begin,
             "end": error.end,
             "at": at,
-            "size": len(data),
+            "size": stream.tell() - at,
         }
         self._streams["jsonl"].write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 

@@ -32,6 +32,8 @@ def check_plain(dtype: np.dtype[Any]) -> None:
     """Raise ValueError unless bytes and `dtype.str` alone give the values of such an array back."""
     if dtype.hasobject or dtype.names is not None or dtype.itemsize == 0:
         raise ValueError(f"expected a dtype of plain values of at least one byte, found {dtype}")
+    if dtype.kind == "M" and np.datetime_data(dtype)[0] == "generic":  # such dates have no text and no meaning
+        raise ValueError(f"expected dates with a unit, such as '<M8[s]', found {dtype.str!r}")
 
 
 def check_tensor(dtype: str, shape: Sequence[int], num_bytes: int) -> None:

@@ -54,5 +54,6 @@ def sentences(draw: st.DrawFn) -> bytes:
 def treebanks(draw: st.DrawFn) -> bytes:
     """Draw a file of sentences."""
     data = b"".join(draw(st.lists(sentences(), max_size=6)))
-    before = draw(st.sampled_from([b"", b"", b"\n", "\ufeff".encode()]))
-    return before + (data[:-1] if draw(st.booleans()) else data) if data else b""
+    mark = draw(st.sampled_from(["", "", "\ufeff"])).encode()
+    before = draw(st.sampled_from([b"", b"", b"\n", b"\n\n", b" \n\r\n\n"]))
+    return mark + before + (data[:-1] if draw(st.booleans()) else data) if data else b""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import zlib
 from typing import Any
 
@@ -18,6 +19,7 @@ TEXT = b"".join(b"line %d of a text that repeats itself\n" % i for i in range(20
 COMPRESS: dict[str, Any] = {
     "gzip": gzip.compress,
     "bz2": bz2.compress,
+    "xz": lzma.compress,
     "zstd": zstandard.ZstdCompressor().compress,
 }
 SKIPPABLE = b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc"
@@ -147,7 +149,7 @@ def test_zstd_frames_to_skip_are_skipped() -> None:
 
 
 def test_an_empty_stream_of_any_compression_is_empty() -> None:
-    assert [decompressed(io.BytesIO(b""), name).read() for name in NAMES] == [b""] * 3
+    assert [decompressed(io.BytesIO(b""), name).read() for name in NAMES] == [b""] * len(NAMES)
 
 
 def test_closing_it_closes_what_it_reads_from() -> None:
@@ -165,7 +167,7 @@ def test_plain_bytes_are_passed_on() -> None:
 
 
 def test_an_unknown_compression_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown compression 'lzma': expected gzip, bz2 or zstd"):
+    with pytest.raises(ValueError, match="unknown compression 'lzma': expected gzip, bz2, xz or zstd"):
         decompressed(io.BytesIO(), "lzma")
 
 
@@ -185,3 +187,40 @@ def test_what_only_looks_compressed_is_not(first: bytes) -> None:
 
 def test_a_zstd_file_may_begin_with_a_frame_to_skip() -> None:
     assert find_compression(SKIPPABLE) == "zstd"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(size=st.integers(0, 3000), limit=st.integers(0, 3000))
+@settings(max_examples=20, deadline=None)
+def test_a_stream_above_its_limit_is_an_error_that_names_the_option(name: str, size: int, limit: int) -> None:
+    stream = decompressed(io.BytesIO(COMPRESS[name](TEXT[:size])), name, "dump", limit=limit)
+
+    found, error = read_until_error(stream, 100)
+
+    assert (error is None) == (size <= limit)
+    assert TEXT[: min(size, limit)].startswith(found)
+    if error is not None:
+        wanted = f"expected at most {limit} bytes when decompressed (--max-expansion), found more"
+        assert str(error) == f"dump@{len(found)}: {wanted}"
+
+
+@pytest.mark.parametrize("name", ["gzip", "bz2", "xz"])
+def test_a_piece_that_expands_far_comes_bit_by_bit(name: str) -> None:
+    data = bytes(10 << 20)
+    stream = decompressed(io.BytesIO(COMPRESS[name](data)), name)
+
+    pieces = iter(lambda: stream.read1(), b"")
+
+    assert [len(piece) for piece in pieces] == [4 << 20, 4 << 20, 2 << 20]
+
+
+def test_an_xz_stream_that_asks_for_much_memory_is_refused() -> None:
+    data = bytearray(lzma.compress(TEXT))
+    size = (data[12] + 1) * 4  # of the header of the block
+    assert data[14:16] == b"\x21\x01"  # LZMA2, one byte of properties
+    data[16] = 40  # a dictionary of 4 GiB
+    data[8 + size : 12 + size] = zlib.crc32(data[12 : 8 + size]).to_bytes(4, "little")
+
+    _, error = read_until_error(decompressed(io.BytesIO(bytes(data)), "xz"), 1000)
+
+    assert "Memory usage limit exceeded" in str(error)

@@ -63,9 +63,9 @@ def test_whatever_holds_to_the_protocol_is_given_on_as_it_is(texts: list[str], r
             "one begin, end, head, deprel (and form) a word, found 2, 2, 2, 2, 1",
         ),
         ([[ParsedSentence(begin=0, end=1, word_begins=[], word_ends=[], heads=[], deprels=[])]], "found 0, 0, 0, 0"),
-        ([[replace(GOOD, heads=[None, 1])]], "expected begins, ends and heads that are whole numbers ('NoneType'"),
-        ([[replace(GOOD, heads=[0, 1.0])]], "expected begins, ends and heads that are whole numbers ('float'"),
-        ([[replace(GOOD, deprels=["root", None])]], "expected deprels (and forms) that are texts"),
+        ([[replace(GOOD, heads=[None, 1])]], "sentence 1: heads: expected whole numbers, found None"),
+        ([[replace(GOOD, heads=[0, 1.0])]], "sentence 1: heads: expected whole numbers, found 1.0"),
+        ([[replace(GOOD, deprels=["root", None])]], "sentence 1: deprels: expected texts, found None"),
     ],
 )
 def test_what_does_not_is_an_error_that_names_the_parser_and_the_text(results: list[object], message: str) -> None:
@@ -250,6 +250,6 @@ def test_what_a_parser_raises_names_the_parser_the_text_and_the_line_of_code() -
         raise ZeroDivisionError("no luck")
 
     with pytest.raises(
-        ParserError, match=r"fails_at_the_second: texts\[1\]: ZeroDivisionError: no luck \(.*\.py:\d+\)"
+        ParserError, match=r"fails_at_the_second: texts\[1\] \('b'\): ZeroDivisionError: no luck \(.*\.py:\d+\)"
     ):
         list(parse(["a", "b"], fails_at_the_second))

@@ -8,11 +8,15 @@ from typing import Any
 
 import click
 
+from lisdata.cli.aligning import align, audit
 from lisdata.cli.converting import FOLDER, ConvertCommand, convert_options, run_conversion
 from lisdata.cli.evaluating import benchmark
 from lisdata.cli.hexatag import hexatag
 from lisdata.cli.options import CleanGroup, ResumingCommand, example, options_of
+from lisdata.cli.regrouping import regroup, run_sorted_conversion, sort_options
 from lisdata.cli.reproduce import reproduce
+from lisdata.cli.shuffling import shuffle_report
+from lisdata.cli.terminal import say
 
 DATASET = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -66,22 +70,29 @@ class ConvertGroup(CleanGroup):
             cmd_name,
             callback=_convert,
             short_help=source.summary,
-            help=f"{source.summary}\n\nPATHs are files, folders, globs or fsspec URLs; gzip, bzip2 and zstd are seen "
-            "by content. A run that was stopped goes on where it was.",
+            help=f"{source.summary}.\n\nPATHs are files, folders, globs or fsspec URLs; gzip, bzip2, xz and zstd are "
+            "seen by content. A run that was stopped goes on where it was.",
             epilog=example(f"lisdata convert {cmd_name} {name} --to {cmd_name}.lis"),
             params=[
                 click.Argument(["paths"], nargs=-1, required=True, metavar="PATH..."),
                 *options_of(source.options_type),
                 *options_of(converter.options_type),
                 *convert_options(),
+                *(sort_options() if source.converter == "triples" else ()),
             ],
         )
 
 
-def _convert(paths: tuple[str, ...], to: Path, **rest: Any) -> None:
+def _convert(
+    paths: tuple[str, ...], to: Path, sort_by: str | None = None, memory_mib: int | None = None, **rest: Any
+) -> None:
     source = click.get_current_context().command.name or ""
     settings = {option.name or "": rest.pop(option.name or "") for option in convert_options() if option.name != "to"}
-    run_conversion(source, paths, to, rest, **settings)
+    if sort_by is not None and not settings["dry_run"]:
+        del settings["dry_run"]
+        run_sorted_conversion(source, paths, to, rest, sort_by=sort_by, memory_mib=memory_mib, **settings)
+    else:
+        run_conversion(source, paths, to, rest, **settings)
 
 
 @main.group(
@@ -104,11 +115,15 @@ class EncodeCommand(ResumingCommand):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, then what each line of the report means."""
+        from lisdata.cli.printing import EXPECTED_COUNTS
         from lisdata.encoding.counts import EncodeCounts
 
         super().format_options(ctx, formatter)
-        with formatter.section("What it reports, where there is any"):
-            formatter.write_dl([(f.name.replace("_", " "), f.metadata["help"]) for f in fields(EncodeCounts)])
+        meanings = {f.name: f.metadata["help"] for f in fields(EncodeCounts)}
+        told = {name: meanings[name] for name in meanings if name not in EXPECTED_COUNTS}
+        for title, names in (("What it reports, where there is any", told), ("In stats alone", EXPECTED_COUNTS)):
+            with formatter.section(title):
+                formatter.write_dl([(name.replace("_", " "), meanings[name]) for name in names])
 
 
 @main.command(
@@ -185,7 +200,7 @@ def stats(dataset: Path, plot: Path | None, as_json: bool) -> None:
     summary = summarise(dataset)
     if plot is not None:
         plot_statistics(summary, plot)
-        click.echo(f"plot: {plot}", err=True)
+        say(f"plot: {plot}", err=True)
     print_stats(summary, as_json=as_json)
 
 
@@ -220,7 +235,7 @@ def export_schema(directory: Path) -> None:
     from lisdata.published import write_schemas
 
     for path in write_schemas(directory):
-        click.echo(str(path))
+        say(str(path))
 
 
 _SET = click.option(
@@ -272,6 +287,10 @@ def evaluate(recipe: Path, to: Path, changes: tuple[str, ...]) -> None:
     run_recipe(recipe, to, changes, workers=1, dry_run=False, steps=("evaluate",))
 
 
+main.add_command(align)
+main.add_command(audit)
 main.add_command(benchmark)
 main.add_command(hexatag)
+main.add_command(regroup)
 main.add_command(reproduce)
+main.add_command(shuffle_report)

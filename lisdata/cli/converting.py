@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from lisdata.cli.options import ResumingCommand
+from lisdata.decompression import MAX_EXPANSION
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -47,6 +48,13 @@ def convert_options(*, unit_mib: int | str = 64) -> list[click.Option]:
             default="zstd",
             show_default=True,
             help="Compression of the shards.",
+        ),
+        click.Option(
+            ["--max-expansion"],
+            type=click.IntRange(1),
+            default=MAX_EXPANSION,
+            show_default=True,
+            help="Most bytes that a byte of a compressed file or archive may expand to, once it is above 256 MiB.",
         ),
         click.Option(["--dry-run"], is_flag=True, help="Show the plan and the first structures; write nothing."),
         click.Option(["--fresh"], is_flag=True, help="Start over instead of resuming."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lisdata.cli.options import CleanGroup, example
+from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
     from lisdata.evaluation.benchmarks import BenchmarkRequest
@@ -168,4 +169,4 @@ def _to_request(
 
 def _print_report(table: str, request: BenchmarkRequest) -> None:
     click.echo(table, nl=False)
-    click.echo(f"report, plot and items: {request.directory}", err=True)
+    say(f"report, plot and items: {request.directory}", err=True)

@@ -11,6 +11,26 @@ from lisdata.cli.converting import ConvertCommand, convert_options, run_conversi
 from lisdata.cli.options import example
 
 TREEBANK_UNIT_MIB, TEXT_UNIT_MIB = 64, 1  # a minute or so to parse
+_CHOICES = "conllu (the files' own trees), spacy, spacy:MODEL or python:MODULE:FUNCTION"
+
+
+class _ParserName(click.ParamType):  # type: ignore[type-arg]  # not generic in every version
+    """The name of a parser, or conllu."""
+
+    name = "parser"
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"Choose {_CHOICES}."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from lisdata.parsers.loading import check_parser_name
+
+        try:
+            if value != "conllu":
+                check_parser_name(value)
+        except ValueError:
+            self.fail(f"expected {_CHOICES}, got {value!r}", param, ctx)
+        return value
 
 
 def _hexatag(paths: tuple[str, ...], to: Path, parser: str, unit_mib: int | None, **rest: Any) -> None:
@@ -38,6 +58,7 @@ hexatag = ConvertCommand(
         click.Option(
             ["--parser"],
             required=True,
+            type=_ParserName(),
             metavar="conllu|spacy[:MODEL]|python:MODULE:FUNCTION",
             help="The trees of CoNLL-U, a pipeline of spaCy, or any function as lisdata.parsers describes it.",
         ),

@@ -11,6 +11,7 @@ import orjson
 
 from lisdata.cli.drawings import print_drawings, write_svg
 from lisdata.cli.printing import counted, print_rows
+from lisdata.cli.terminal import say
 from lisdata.contents import Content
 from lisdata.datasets import open as open_dataset
 from lisdata.errors import LisDataError
@@ -50,7 +51,7 @@ def print_records(
             click.echo(orjson.dumps(structure.to_dict()).decode())
         return
     if record is None:
-        click.echo(f"{path}: {counted(len(dataset), 'structures')}, the first {len(structures)}", err=True)
+        say(f"{path}: {counted(len(dataset), 'structures')}, the first {len(structures)}", err=True)
     drawn = set() if table or shared else {s.record_id for s in structures if print_drawings(s)}
     rest = [s for s in structures if s.record_id not in drawn]
     if rest:
@@ -86,8 +87,9 @@ def table_rows(structures: list[Structure], *, shared: bool = False) -> list[tup
             rows.append(_row(structure, i, slot, (first_occurrence, first_instance)))
         if structure.tensor is not None and not shared:
             rows.extend(_grid_rows(structure, first_occurrence, first_instance))
+        held = {i.instance for i in structure.incidences}
         for number, instance in enumerate(structure.instances):
-            if not shared and structure.tensor is None and all(i.instance != number for i in structure.incidences):
+            if not shared and structure.tensor is None and number not in held:
                 rows.append(("", "", "", f"e{first_instance + number} ({_cut(instance.label)})", "(empty)", ""))
         cells = 0 if structure.tensor is None else structure.tensor.size
         first_occurrence += len(structure.occurrences) + cells

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
+from lisdata.cli.terminal import one_line, printable_streams, say
 from lisdata.errors import BadRecordError, LisDataError
 
 INTERRUPTED = 130
@@ -25,6 +26,11 @@ class CleanGroup(click.Group):
 
     kind = "command"  # what its members are called
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program; nothing that it prints, messages of click included, can command a terminal."""
+        with printable_streams():
+            return super().main(*args, **kwargs)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -38,22 +44,22 @@ class CleanGroup(click.Group):
         try:
             return super().invoke(ctx)
         except LisDataError as error:
-            click.echo(f"Error: {error}", err=True)
+            say(f"Error: {error}", err=True)
             advice = getattr(self._called(ctx).command, "bad_record_advice", "")
             if advice and isinstance(error, BadRecordError):
-                click.echo(advice, err=True)
+                say(advice, err=True)
             ctx.exit(1)
         except BrokenPipeError:
             raise
         except (ValueError, OSError) as error:
             if type(error) is ValueError:  # a caller's wrong argument; its children (UnicodeError ...) are wrong data
-                raise click.UsageError(str(error), self._called(ctx)) from error
-            click.echo(f"Error: {error}", err=True)
+                raise click.UsageError(one_line(str(error)), self._called(ctx)) from error
+            say(f"Error: {error}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
             does_resume = isinstance(self._called(ctx).command, ResumingCommand)
             kept = "what is done is kept; the same command goes on from there"
-            click.echo(f"Interrupted: {kept if does_resume else 'the same command begins anew'}.", err=True)
+            say(f"Interrupted: {kept if does_resume else 'the same command begins anew'}.", err=True)
             ctx.exit(INTERRUPTED)
 
     def _called(self, ctx: click.Context) -> click.Context:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from lisdata.cli.options import INTERRUPTED
-from lisdata.cli.printing import counted, print_idle_workers, print_manifest
+from lisdata.cli.printing import counted, print_idle_workers, print_manifest, print_rejected
 from lisdata.cli.progress import counter, run_progress
+from lisdata.cli.terminal import say
 from lisdata.errors import RecipeError
-from lisdata.pipeline import PlannedStep, check_data, clear_outputs, make_data, planned_steps
+from lisdata.pipeline import DataFolders, PlannedStep, check_data, clear_outputs, make_data, planned_steps
 from lisdata.recipe import Recipe, choose_models, load_recipe
 from lisdata.runs import OnProgress
+from lisdata.shards.manifest import TOKEN_FORMAT, read_manifest
 
 if TYPE_CHECKING:
     from lisdata.training import Progress
@@ -54,12 +56,12 @@ def run_recipe(
         from lisdata.experiment import evaluate_models
 
         click.echo(evaluate_models(recipe, to), nl=False)
-        click.echo(f"report and plot: {to}", err=True)
+        say(f"report and plot: {to}", err=True)
 
 
 def _print_steps(steps: list[PlannedStep], workers: int) -> None:
     for step in steps:
-        click.echo(step.text if step.num_units is None else f"{step.text} ({counted(step.num_units, 'units')})")
+        say(step.text if step.num_units is None else f"{step.text} ({counted(step.num_units, 'units')})")
     most = max((step.num_units or 0 for step in steps), default=0)
     print_idle_workers(workers, most, can_grow=True, setting="unit_mib in a [[source]] of large files")
 
@@ -72,6 +74,10 @@ def _make_data(recipe: Recipe, to: Path, workers: int) -> None:
             return stack.enter_context(run_progress(label))
 
         manifest = make_data(recipe, to, workers=workers, on_step=on_step)
+    if manifest["format"] == TOKEN_FORMAT:  # which does not say what was rejected on the way to it
+        for step in recipe.sources:
+            folder = DataFolders(root=to).incidence(step.name)
+            print_rejected(folder, read_manifest(folder))
     print_manifest(to, manifest)
 
 
@@ -87,7 +93,7 @@ def _train(recipe: Recipe, to: Path) -> None:
 
         results = train_models(recipe, to, on_progress=on_progress)
     for result in results:
-        click.echo(f"{result.report}: step {result.step}")
+        say(f"{result.report}: step {result.step}")
     if results and not results[-1].is_finished:
-        click.echo("Interrupted: the same command goes on from the last checkpoint.", err=True)
+        say("Interrupted: the same command goes on from the last checkpoint.", err=True)
         click.get_current_context().exit(INTERRUPTED)

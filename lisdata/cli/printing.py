@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lisdata.cli.terminal import one_line, say
+
 if TYPE_CHECKING:
     from lisdata.conversion import Sample
     from lisdata.registry import ExportReport
     from lisdata.shards.verifying import VerifyReport
+
+
+EXPECTED_COUNTS = frozenset({"incidences_left_out"})
+"""Names in a report that say nothing unusual: `stats` has them, the command that counted does not tell them."""
 
 
 def counted(count: int, name: str) -> str:
@@ -20,29 +27,48 @@ def counted(count: int, name: str) -> str:
 
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table of left-aligned columns, the header underlined."""
-    table = [tuple(header), *(tuple(r) for r in rows)]
-    widths = [max(len(row[c]) for row in table) for c in range(len(header))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    """Print a table of left-aligned columns, the header underlined; each row is one line, whatever its cells hold."""
+    from lisdata.drawing.display_width import display_width
+
+    table = [[one_line(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(display_width(row[c]) for row in table) for c in range(len(header))]
+    lines = []
+    for row in table:
+        cells = (cell + " " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True))
+        lines.append("  ".join(cells).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     click.echo("\n".join(lines))
 
 
 def print_manifest(to: Path, manifest: dict[str, Any]) -> None:
-    """Print where a dataset is and what it holds."""
+    """Print where a dataset is, what it holds and what its report counts, but for what is as it should be."""
     counts = ", ".join(counted(count, name) for name, count in manifest["counts"].items() if count)
-    click.echo(f"{to}: {counts or 'empty'}")
+    say(f"{to}: {counts or 'empty'}")
     kinds = manifest.get("kinds", {})
     if len(kinds) > 1:
-        click.echo("kinds: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()))
-    rejected = sum(entry["records"]["rejected"] for entry in manifest.get("inputs", []))
-    if rejected:
-        is_kept = any(name.startswith("rejects/") for name in manifest["files"])
-        where = f", kept in {to / 'rejects'}" if is_kept else ", skipped"
-        click.echo(f"rejected: {counted(rejected, 'records')}{where}")
+        say("kinds: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()))
+    print_rejected(to, manifest)
     for name, value in manifest.get("report", {}).items():
-        if value:
-            click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+        if value and name not in EXPECTED_COUNTS:
+            say(f"{name.replace('_', ' ')}: {value:,}")
+
+
+def print_rejected(to: Path, manifest: dict[str, Any]) -> None:
+    """Print how many records of the inputs were rejected, if any, and where they are; warn where none was good."""
+    records: Counter[str] = Counter()
+    for entry in manifest.get("inputs", []):
+        records.update(entry["records"])
+    if not records["rejected"]:
+        return
+    is_kept = any(name.startswith("rejects/") for name in manifest["files"])
+    where = f"kept in {to / 'rejects'}" if is_kept else "skipped"
+    say(f"rejected: {counted(records['rejected'], 'records')}, {where}")
+    if not records["converted"]:
+        remedy = (
+            f"the .jsonl files in {to / 'rejects'} say why" if is_kept else "with --on-error stop the first says why"
+        )
+        rejected = "the only record was" if records["seen"] == 1 else f"all {records['seen']:,} records were"
+        say(f"Warning: {to} is empty, since {rejected} rejected: {remedy}.", err=True)
 
 
 def print_sample(sample: Sample, *, workers: int) -> None:
@@ -53,13 +79,13 @@ def print_sample(sample: Sample, *, workers: int) -> None:
 
     for entry in sample.plan["inputs"]:
         note = f", {entry['compression']}" if entry["compression"] else ""
-        click.echo(f"input {entry['index']}: {entry['name']} ({counted(entry['size'], 'bytes')}{note})")
+        say(f"input {entry['index']}: {entry['name']} ({counted(entry['size'], 'bytes')}{note})")
     units = sample.plan["units"]
-    click.echo(f"{counted(len(units), 'units')} of about {sample.plan['unit_mib']} MiB; nothing was written")
+    say(f"{counted(len(units), 'units')} of about {sample.plan['unit_mib']} MiB; nothing was written")
     can_be_cut = load_source(sample.plan["source"]).splits or len(units) < len(sample.plan["inputs"])
     is_large = any(unit["weight"] > MEBIBYTE for unit in units)
     print_idle_workers(workers, len(units), can_grow=can_be_cut and is_large, setting="--unit-mib")
-    click.echo("first structures:")
+    say("first structures:")
     print_rows(HEADER, table_rows(list(sample.structures)))
 
 
@@ -67,29 +93,29 @@ def print_idle_workers(workers: int, num_units: int, *, can_grow: bool, setting:
     """Say on stderr when there are more workers than units, each the work of one, and what would give more units."""
     if workers > num_units:
         remedy = f"smaller {setting} gives more" if can_grow else "no more can be made of these files"
-        click.echo(f"{workers} workers but {counted(num_units, 'units')}: {remedy}", err=True)
+        say(f"{workers} workers but {counted(num_units, 'units')}: {remedy}", err=True)
 
 
 def print_export(reports: Sequence[ExportReport]) -> None:
     """Print the files written and, field by field, what could not be brought back."""
     for report in reports:
         for path in report.files:
-            click.echo(str(path))
+            say(str(path))
         if not report.losses:
-            click.echo(f"lossless: {counted(report.num_records, 'records')}")
+            say(f"lossless: {counted(report.num_records, 'records')}")
         for name, count in report.losses.items():
-            click.echo(f"not lossless: {name}: {count:,}")
+            say(f"not lossless: {name}: {count:,}")
 
 
 def print_verification(path: Path, report: VerifyReport) -> None:
     """Print every problem, then the verdict."""
     for problem in report.problems:
-        click.echo(f"BAD {problem}")
+        say(f"BAD {problem}")
     for name in report.strangers:
-        click.echo(f"note: {path / name} is not part of the dataset", err=True)
+        say(f"note: {path / name} is not part of the dataset", err=True)
     verdict = "good" if report.ok else "bad"
     files = counted(report.num_files, "files")
-    click.echo(f"{path}: {verdict}, {files}, {report.num_bytes / 1e6:,.1f} MB checked")
+    say(f"{path}: {verdict}, {files}, {report.num_bytes / 1e6:,.1f} MB checked")
 
 
 def print_registry(groups: Sequence[str]) -> None:
@@ -99,7 +125,7 @@ def print_registry(groups: Sequence[str]) -> None:
 
     for group in groups:
         if len(groups) > 1:
-            click.echo(f"{group}:")
+            say(f"{group}:")
         if group == "models":
             rows = [(name, entry.summary) for name, entry in MODELS.items()]
         else:
@@ -107,7 +133,7 @@ def print_registry(groups: Sequence[str]) -> None:
             rows = [(n, load(n).summary if load else "") for n in registry.names(group)]  # type: ignore[attr-defined]
         width = max(len(name) for name, _ in rows)
         for name, summary in rows:
-            click.echo(f"  {name.ljust(width)}  {summary}".rstrip())
+            say(f"  {name.ljust(width)}  {summary}".rstrip())
 
 
 def print_stats(summary: dict[str, Any], *, as_json: bool) -> None:
@@ -120,11 +146,11 @@ def print_stats(summary: dict[str, Any], *, as_json: bool) -> None:
     for name, value in summary.items():
         title = name.replace("_", " ")
         if isinstance(value, dict):
-            click.echo(f"{title}:")
+            say(f"{title}:")
             for key, count in value.items():
-                click.echo(f"  {_figure(count):>14}  {key}")
+                say(f"  {_figure(count):>14}  {key}")
         else:
-            click.echo(f"{title}: {_figure(value)}")
+            say(f"{title}: {_figure(value)}")
 
 
 def _figure(value: int | float | str) -> str:

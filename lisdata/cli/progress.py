@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
-import click
-
 from lisdata.cli.printing import counted
+from lisdata.cli.terminal import one_line, raw_stream, say
 from lisdata.runs import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -40,20 +39,21 @@ def _bar(label: str, unit: str) -> Generator[Show, None, None]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[amount]}"),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[amount]}", markup=False),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeRemainingColumn(),
     )
+    console = Console(file=raw_stream(sys.stderr))  # a bar is drawn by commands; rich must send no others
     started = time.monotonic()
-    with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
-        task = bar.add_task(label, total=None, amount="", note="")
+    with Bar(*columns, console=console, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task(one_line(label), total=None, amount="", note="")
 
         def show(done: float, total: float, note: str) -> None:
             rate = done / max(time.monotonic() - started, 1e-9)
             amount = f"{done / total if total else 1:4.0%} {_amount(done, total, unit)} {rate:,.1f} {unit}/s"
-            bar.update(task, completed=done, total=total or None, amount=amount, note=note)
+            bar.update(task, completed=done, total=total or None, amount=amount, note=one_line(note))
 
         yield show
 
@@ -68,7 +68,7 @@ def _lines(label: str, unit: str) -> Generator[Show, None, None]:
             return
         last[0] = elapsed
         left = f", {(total - done) / done * elapsed:.0f} s left" if 0 < done < total else ""
-        click.echo(f"{label}: {_amount(done, total, unit)} ({note}) in {elapsed:.1f} s{left}", err=True)
+        say(f"{label}: {_amount(done, total, unit)} ({note}) in {elapsed:.1f} s{left}", err=True)
 
     yield show
 

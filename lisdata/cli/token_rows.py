@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.cli.printing import counted, print_rows
+from lisdata.cli.terminal import say
 from lisdata.errors import LisDataError
 from lisdata.schema import StructureKind
 from lisdata.token_shards import TokenDataset
@@ -29,7 +30,7 @@ def print_token_rows(dataset: TokenDataset, *, record: str | None, limit: int, a
             click.echo(orjson.dumps(_row_to_dict(dataset, row, spell)).decode())
         return
     if record is None:
-        click.echo(f"{dataset.path}: {counted(len(dataset), 'rows')}, the first {len(rows)}", err=True)
+        say(f"{dataset.path}: {counted(len(dataset), 'rows')}, the first {len(rows)}", err=True)
     columns = [name for name in ("role", *_NUMBERS) if name in dataset.schema.names]
     print_rows(
         ("row", "kind", "id", "token", *columns),

@@ -37,8 +37,8 @@ def structure_rows(
 def record_ids(file: InputFile, begin: UInt64) -> pa.Array:
     """Return scope#begin for each structure, and scope#begin.k for the k-th of those that begin at one offset."""
     names = pa.array(begin, pa.uint64()).cast(pa.large_string())
-    _, first, group, sizes = np.unique(begin, return_index=True, return_inverse=True, return_counts=True)
-    if len(first) < len(begin):
+    if not (begin[1:] > begin[:-1]).all():
+        _, group, sizes = np.unique(begin, return_inverse=True, return_counts=True)
         order = np.argsort(group, kind="stable")
         rank = np.empty(len(begin), np.int64)
         rank[order] = np.arange(len(begin)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -62,11 +62,11 @@ def struct_array(type_: pa.DataType, values: list[npt.NDArray[np.generic]], mask
 def labels_from(labels: pa.RecordBatch) -> LabelBuilder:
     """Return a builder that goes on where the label list `labels` ends; the codes in use stay as they are."""
     builder = LabelBuilder()
-    for row in labels.to_pylist():
-        if row["kind"] == LabelKind.ROLE:
-            builder.role(Role(row["relation"], row["side"]))
+    for kind, label, relation, side in zip(*(column.to_pylist() for column in labels.columns), strict=True):
+        if kind == LabelKind.ROLE:
+            builder.role(Role(relation, side))
         else:
-            builder.code(LabelKind(row["kind"]), row["label"])
+            builder.code(kind, label)
     return builder
 
 

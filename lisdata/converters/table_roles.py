@@ -9,6 +9,7 @@ from lisdata.records import TableSchema
 
 KEY_PREFIX = "key:"
 DIALECT = "dialect"
+BINARY = "binary"  # the type of cells that are bytes
 
 
 def column_role(table: str, column: str) -> Role:

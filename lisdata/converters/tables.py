@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from lisdata.content_columns import ContentColumns
 from lisdata.contents import LabelBuilder, Role
 from lisdata.converters.flat_structures import FlatStructures, count_from_zero
-from lisdata.converters.table_roles import DIALECT, Key, column_role, split_keys
+from lisdata.converters.table_roles import BINARY, DIALECT, Key, column_role, split_keys
 from lisdata.records import RowRecords
 from lisdata.schema import NO_ROW, ContentKind, LabelKind, StructureKind
 from lisdata.structure_batch import StructureBatch
@@ -41,8 +41,8 @@ class TablesConverter:
     A row is an instance labelled with the table, a column the role table#column, a cell an occurrence. A cell of a
     single primary or foreign key is an entity scoped to the key's table; a composite key is a further entity in role
     table#key:<columns>, spelled as a JSON array, absent where a part is NULL. Other cells are literals with datatype
-    table:<type> (none for text); NULL is a content of its own kind. What the source's bytes say beyond cells comes
-    first, in a structure whose one instance is labelled "dialect".
+    table:<type> (none for text; bytes are of a kind of their own), and so is NULL. What the source says beyond cells
+    comes first, in a structure whose one instance is labelled "dialect".
     """
 
     name: str = "tables"
@@ -54,16 +54,17 @@ class TablesConverter:
         contents = ContentColumns(labels)
         scopes, keys = split_keys(records.table)
         cells = [
-            _add_cell_column(contents, records, number, scopes.get(name))
+            _add_cell_columns(contents, records, number, scopes.get(name))
             for number, name in enumerate(records.table.columns)
         ]
         null = contents.add(ContentKind.NULL, pa.array([""], pa.large_string()))
-        beside = [contents.add(ContentKind.ENTITY, _key_texts(records, k.columns), scope=k.scope) for k in keys]
+        beside = [_add_key(contents, records, key) for key in keys]
         said = list(_say_dialect(records))
         dialect = contents.add(ContentKind.TEXT, pa.array([text for _, text, _ in said], pa.large_string()))
         table, rows_of = contents.finish()
-        columns = [np.where(rows_of[c] == NO_ROW, rows_of[null], rows_of[c]) for c in cells]
-        columns += [rows_of[c] for c in beside]
+        columns = [_join_rows(rows_of, added) for added in cells]
+        columns = [np.where(rows == NO_ROW, rows_of[null], rows) for rows in columns]
+        columns += [_join_rows(rows_of, added) for added in beside]
         structures = _rows_to_structures(records, options.rows_per_structure, columns, keys, labels)
         if said:
             structures = _dialect_to_structure(records, rows_of[dialect], said, labels).followed_by(structures)
@@ -71,22 +72,70 @@ class TablesConverter:
         return StructureBatch(structures=rows, contents=table, labels=labels.to_arrow())
 
 
-def _add_cell_column(contents: ContentColumns, records: RowRecords, number: int, scope: str | None) -> int:
-    cells = records.cells.column(number)
-    if scope is not None:
-        return contents.add(ContentKind.ENTITY, cells, scope=scope)
-    type_ = records.table.types[number]
-    return contents.add(ContentKind.LITERAL, cells, datatype=None if type_ in _TEXT_TYPES else f"table:{type_}")
+def _add_cell_columns(contents: ContentColumns, records: RowRecords, number: int, scope: str | None) -> list[int]:
+    """Add the cells of a column, those of each type by themselves; return the numbers of what was added."""
+    cells, types = records.cells.column(number), records.cell_types.get(records.table.columns[number])
+    usual = records.table.types[number]
+    if types is None:
+        return [_add_cells(contents, cells, usual, None if scope is None else (scope, usual))]
+    added: list[int] = []
+    for code, name in enumerate(types.dictionary.to_pylist()):
+        of_type = pc.if_else(pc.equal(types.indices, code), cells, pa.scalar(None, cells.type))
+        added.append(_add_cells(contents, of_type, name, None if scope is None else (scope, usual)))
+    return added
 
 
-def _key_texts(records: RowRecords, columns: tuple[str, ...]) -> pa.Array:
-    """Return the text of a key in each row, null where a part is NULL; a composite one is a JSON array of its parts."""
-    if len(columns) == 1:
-        return records.cells.column(columns[0])
+def _add_cells(contents: ContentColumns, cells: pa.Array, type_: str, key: tuple[str, str] | None) -> int:
+    """Add cells of one type; `key` is the scope of a key and the type that its cells usually have."""
+    if key is not None:
+        scope, usual = key
+        datatype = None if type_ == usual else f"table:{type_}"
+        return contents.add(ContentKind.ENTITY, cells, scope=scope, datatype=datatype)
+    if type_ == BINARY:
+        return contents.add(ContentKind.BYTES, cells)
+    datatype = None if type_ in _TEXT_TYPES else f"table:{type_}"
+    return contents.add(ContentKind.LITERAL, cells, datatype=datatype)
+
+
+def _add_key(contents: ContentColumns, records: RowRecords, key: Key) -> list[int]:
+    """Add the entities of a key that stands beside its cells; return the numbers of what was added.
+
+    A composite key is a JSON array of its parts, absent where one is NULL; a part that is not of its column's type, or
+    of bytes, is an object that names its type.
+    """
+    if len(key.columns) == 1:
+        return _add_cell_columns(contents, records, records.table.columns.index(key.columns[0]), key.scope)
     comma, opening, closing = (pa.scalar(text, pa.large_string()) for text in (",", "[", "]"))
-    parts = pc.binary_join_element_wise(*(_as_json(records.cells.column(c)) for c in columns), comma)
+    parts = pc.binary_join_element_wise(*(_part_texts(records, c) for c in key.columns), comma)
     empty = pa.scalar("", pa.large_string())
-    return pc.binary_join_element_wise(opening, parts, closing, empty)
+    texts = pc.binary_join_element_wise(opening, parts, closing, empty)
+    return [contents.add(ContentKind.ENTITY, texts, scope=key.scope)]
+
+
+def _join_rows(rows_of: list[UInt32], added: list[int]) -> UInt32:
+    """Return the content of each row, which one of the columns `added` has: NO_ROW is the largest number."""
+    joined: UInt32 = np.minimum.reduce([rows_of[number] for number in added])
+    return joined
+
+
+def _part_texts(records: RowRecords, column: str) -> pa.Array:
+    cells, types = records.cells.column(column), records.cell_types.get(column)
+    usual = records.table.types[records.table.columns.index(column)]
+    if types is None and usual != BINARY:
+        return _as_json(cells)
+    names = [usual] * len(cells) if types is None else types.to_pylist()
+    parts = [
+        None if cell is None else _part_text(cell, name, usual)
+        for cell, name in zip(cells.cast(pa.large_binary()).to_pylist(), names, strict=True)
+    ]
+    return pa.array(parts, pa.large_string())
+
+
+def _part_text(cell: bytes, type_: str, usual: str) -> str:
+    if type_ == BINARY:
+        return json.dumps({BINARY: cell.hex()})
+    text = cell.decode()
+    return json.dumps(text if type_ == usual else {type_: text}, ensure_ascii=False)
 
 
 def _as_json(texts: pa.Array) -> pa.Array:

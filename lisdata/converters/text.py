@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import LabelBuilder, Role
+from lisdata.converters.documents import DOCUMENTS, DocumentStructureOptions
 from lisdata.converters.structure_rows import labels_from, struct_array, structure_rows
 from lisdata.converters.tokens import Tokens, find_tokens
-from lisdata.records import TextRecords
+from lisdata.records import DocumentRecords, TextRecords
 from lisdata.schema import INCIDENCE_TYPE, SPAN_TYPE, LabelKind, StructureKind
 from lisdata.structure_batch import StructureBatch, list_array
 
@@ -43,8 +44,10 @@ class TextConverter:
     name: str = "text"
     options_type: type[TextStructureOptions] = TextStructureOptions
 
-    def convert(self, records: TextRecords, options: TextStructureOptions) -> StructureBatch:
-        """Return one structure a unit."""
+    def convert(self, records: TextRecords | DocumentRecords, options: TextStructureOptions) -> StructureBatch:
+        """Return one structure a unit; one that is a tree of units becomes what `DocumentsConverter` makes of it."""
+        if isinstance(records, DocumentRecords):
+            return DOCUMENTS.convert(records, DocumentStructureOptions())
         labels = labels_from(records.labels)
         tokens, contents = find_tokens(records)
         columns = _Columns(records, tokens, labels).to_arrow()

@@ -13,7 +13,7 @@ from lisdata.contents import Role
 from lisdata.converters.flat_structures import FlatStructures, count_from_zero
 from lisdata.converters.structure_rows import labels_from, struct_array
 from lisdata.records import TreeRecords
-from lisdata.schema import SPAN_TYPE, LabelKind, StructureKind
+from lisdata.schema import NO_ROW, SPAN_TYPE, LabelKind, StructureKind
 from lisdata.structure_batch import StructureBatch
 
 UInt32 = npt.NDArray[np.uint32]
@@ -22,6 +22,7 @@ Bools = npt.NDArray[np.bool_]
 
 ROOT, CHILD, NODE = "root", "child", "node"
 ATTRIBUTE_VALUE = Role(NODE, "attr.value")
+KEY = Role(CHILD, "KEY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +34,10 @@ class TreeOptions:
 class TreesConverter:
     """Makes a structure of each tree.
 
-    Occurrences are the nodes, each followed by its attributes' values. Each node is in one instance that places it:
-    "root" (role root#node, position among the roots) or "child" (child#PARENT, and child#CHILD with its position among
-    the parent's children). One with attributes is in a second, "node" (node#node, and the attributes' roles with their
-    positions).
+    Occurrences are the nodes, each behind its key, if it has one, and followed by its attributes' values. Each node is
+    in one instance that places it: "root" (role root#node, position among the roots) or "child" (child#PARENT, maybe
+    child#KEY, and child#CHILD with its position among the parent's children). One with attributes is in a second,
+    "node" (node#node, and the attributes' roles with their positions).
     """
 
     name: str = "trees"
@@ -46,7 +47,9 @@ class TreesConverter:
         """Return one structure a tree."""
         labels = labels_from(records.labels)
         numbers = _Numbers.of(records)
-        roles = (Role(ROOT, "node"), Role(CHILD, "PARENT"), Role(CHILD, "CHILD"), Role(NODE, "node"))
+        roles = [Role(ROOT, "node"), Role(CHILD, "PARENT"), Role(CHILD, "CHILD"), Role(NODE, "node")]
+        if len(numbers.keyed):
+            roles.append(KEY)
         sigma = np.array([labels.role(role) for role in roles], np.uint32)
         label = np.array([labels.code(LabelKind.INSTANCE, name) for name in (ROOT, CHILD, NODE)], np.uint32)
         value = labels.role(ATTRIBUTE_VALUE)
@@ -56,7 +59,7 @@ class TreesConverter:
             num_occurrences=numbers.num_occurrences,
             num_instances=numbers.num_instances,
             num_incidences=numbers.num_incidences,
-            tau=_interleave(numbers.occurrence, records.node_content, numbers.value, records.attribute_content),
+            tau=numbers.by_occurrence(records.node_content, records.attribute_content, numbers.key_content),
             **_instances(numbers, label),
             **_incidences(numbers, records, sigma, value),
         )
@@ -71,7 +74,7 @@ class _Numbers:
     """Where nodes and attributes stand in the flat columns of all trees, and where each tree begins there.
 
     Of node n: its tree, its parent (itself at a root), its occurrence, the instance that places it, its first
-    incidence; of attribute row a: its node and its value's occurrence.
+    incidence; of attribute row a: its node and its value's occurrence. Nodes `keyed` have keys, `key_content`.
     """
 
     tree: Int64
@@ -84,6 +87,8 @@ class _Numbers:
     has_attributes: Bools
     node: Int64
     value: Int64
+    keyed: Int64
+    key_content: UInt32
     first_node: Int64
     first_occurrence: Int64
     first_instance: Int64
@@ -102,19 +107,24 @@ class _Numbers:
         has_attributes = num_attributes > 0
         node = np.repeat(nodes, num_attributes)
         in_instances = _ends(1 + has_attributes)
-        in_incidences = _ends(np.where(is_root, 1, 2) + np.where(has_attributes, 1 + num_attributes, 0))
-        first_occurrence, first_instance = offsets + in_attributes[offsets], in_instances[offsets]
+        keys = np.full(len(nodes), NO_ROW, np.uint32) if records.node_key is None else records.node_key
+        has_key = keys != NO_ROW
+        in_incidences = _ends(np.where(is_root, 1, 2) + has_key + np.where(has_attributes, 1 + num_attributes, 0))
+        in_keys = _ends(has_key)
+        first_occurrence, first_instance = (offsets + in_attributes[offsets] + in_keys[offsets]), in_instances[offsets]
         return _Numbers(
             tree=tree,
             is_root=is_root,
             parent=parent,
             sibling=_rank_in_group(np.where(is_root, len(nodes) + tree, parent)),
-            occurrence=nodes + in_attributes[:-1],
+            occurrence=nodes + in_attributes[:-1] + in_keys[1:],
             instance=in_instances[:-1],
             incidence=in_incidences[:-1],
             has_attributes=has_attributes,
             node=node,
-            value=node + 1 + np.arange(len(node)),
+            value=node + 1 + np.arange(len(node)) + in_keys[1:][node],
+            keyed=np.flatnonzero(has_key),
+            key_content=keys[has_key],
             first_node=offsets[:-1],
             first_occurrence=first_occurrence[:-1],
             first_instance=first_instance[:-1],
@@ -122,6 +132,14 @@ class _Numbers:
             num_instances=np.diff(first_instance),
             num_incidences=np.diff(in_incidences[offsets]),
         )
+
+    def by_occurrence(
+        self, of_node: npt.NDArray[Any], of_value: npt.NDArray[Any], of_key: npt.NDArray[Any]
+    ) -> npt.NDArray[Any]:
+        """Return what nodes, attributes' values and keys have, in the order of their occurrences."""
+        merged = np.empty(len(of_node) + len(of_value) + len(of_key), of_node.dtype)
+        merged[self.occurrence], merged[self.value], merged[self.occurrence[self.keyed] - 1] = of_node, of_value, of_key
+        return merged
 
 
 def _instances(numbers: _Numbers, label: UInt32) -> dict[str, npt.NDArray[Any]]:
@@ -138,7 +156,7 @@ def _instances(numbers: _Numbers, label: UInt32) -> dict[str, npt.NDArray[Any]]:
 
 def _incidences(numbers: _Numbers, records: TreeRecords, sigma: UInt32, value: int) -> dict[str, npt.NDArray[Any]]:
     """Return occurrences, instances, roles and positions of all incidences, node by node."""
-    root, parent, child, node = sigma
+    root, parent, child, node = sigma[:4]
     n, size = numbers, int(numbers.num_incidences.sum())
     occurrence = n.occurrence - n.first_occurrence[n.tree]
     instance = n.instance - n.first_instance[n.tree]
@@ -155,8 +173,14 @@ def _incidences(numbers: _Numbers, records: TreeRecords, sigma: UInt32, value: i
 
     inner = ~n.is_root
     own = n.incidence + inner
+    own[n.keyed] += 1
     put(n.incidence[inner], occurrence[n.parent[inner]], instance[inner], parent, 0)
-    put(own, occurrence, instance, np.where(inner, child, root), n.sibling)
+    if len(n.keyed):
+        put(own[n.keyed] - 1, occurrence[n.keyed] - 1, instance[n.keyed], sigma[4], 0)
+    placed = np.where(inner, child, root)
+    if records.node_role is not None:
+        placed = np.where(records.node_role == NO_ROW, placed, records.node_role)
+    put(own, occurrence, instance, placed, n.sibling)
     has = n.has_attributes
     put(own[has] + 1, occurrence[has], instance[has] + 1, node, 0)
     rank = np.arange(len(n.node)) - records.attribute_offsets[n.node]
@@ -169,14 +193,14 @@ def _incidences(numbers: _Numbers, records: TreeRecords, sigma: UInt32, value: i
 
 
 def _spans(numbers: _Numbers, records: TreeRecords) -> pa.Array | None:
-    """Return a span for each occurrence, null for attributes' values, or None where nodes have no spans."""
+    """Return a span for each occurrence, null for keys and attributes' values, or None where nodes have no spans."""
     if records.node_span_begin is None or records.node_span_end is None:
         return None
-    none = np.zeros(len(numbers.node), np.uint64)
+    values, keys = (np.zeros(len(rows), np.uint64) for rows in (numbers.node, numbers.keyed))
     columns = (records.node_span_begin, records.node_span_end)
-    bounds = [_interleave(numbers.occurrence, column, numbers.value, none) for column in columns]
-    absent = np.zeros(len(bounds[0]), bool)
-    absent[numbers.value] = True
+    bounds = [numbers.by_occurrence(column, values, keys) for column in columns]
+    absent = np.ones(len(bounds[0]), bool)
+    absent[numbers.occurrence] = False
     return struct_array(SPAN_TYPE, bounds, pa.array(absent))
 
 
@@ -197,9 +221,8 @@ def _ends(counts: npt.NDArray[Any]) -> Int64:
 def _rank_in_group(group: Int64) -> Int64:
     """Return for each item the number of earlier ones of its group."""
     order = np.argsort(group, kind="stable")
-    _, counts = np.unique(group, return_counts=True)
     rank = np.empty(len(group), np.int64)
-    rank[order] = count_from_zero(counts)
+    rank[order] = count_from_zero(np.bincount(group))
     return rank
 
 

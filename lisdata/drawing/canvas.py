@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from lisdata.drawing.display_width import character_width
 
 _NORTH, _EAST, _SOUTH, _WEST, _SOLID = 1, 2, 4, 8, 16
 _BOX = (" ", "│", "─", "╰", "│", "│", "╭", "├", "─", "╯", "─", "┴", "╮", "┤", "┬", "┼")  # by the sides a line leaves to
 _DASHED = {"─": "┄", "│": "┆"}
+_CELLS = dict(enumerate([*(_DASHED.get(box, box) for box in _BOX), *_BOX]))  # by what a cell of lines holds
 
 
 class Canvas:
-    """A grid of `height` rows and `width` columns; lines include both ends and text lies over lines."""
+    """A grid of `height` rows and `width` columns, a byte each; lines include both ends and text lies over lines."""
 
     def __init__(self, height: int, width: int) -> None:
         self.height, self.width = height, width
-        self._lines = [[0] * width for _ in range(height)]
+        self._lines = np.zeros((height, width), np.uint8)
         self._texts: list[dict[int, str]] = [{} for _ in range(height)]
 
     def draw_horizontal(self, row: int, left: int, right: int, *, is_dashed: bool = False) -> None:
         """Join the columns `left` and `right` of a row; one of -1 or `width` is the world outside."""
-        for column in range(left, right):
-            self._join(row, column, _EAST, is_dashed)
-            self._join(row, column + 1, _WEST, is_dashed)
+        solid = 0 if is_dashed else _SOLID
+        if left < right:
+            self._lines[row, max(left, 0) : right] |= _EAST | solid
+            self._lines[row, left + 1 : right + 1] |= _WEST | solid
 
     def draw_vertical(self, column: int, top: int, bottom: int, *, is_dashed: bool = False) -> None:
         """Join the rows `top` and `bottom` of a column; one of -1 or `height` is the world outside."""
-        for row in range(top, bottom):
-            self._join(row, column, _SOUTH, is_dashed)
-            self._join(row + 1, column, _NORTH, is_dashed)
-
-    def _join(self, row: int, column: int, side: int, is_dashed: bool) -> None:
-        if 0 <= row < self.height and 0 <= column < self.width:
-            self._lines[row][column] |= side if is_dashed else side | _SOLID
+        solid = 0 if is_dashed else _SOLID
+        if top < bottom:
+            self._lines[max(top, 0) : bottom, column] |= _SOUTH | solid
+            self._lines[top + 1 : bottom + 1, column] |= _NORTH | solid
 
     def write(self, row: int, column: int, text: str) -> None:
         """Put `text` over what is there; a wide character takes its second column too, a mark joins the one before."""
@@ -48,13 +49,12 @@ class Canvas:
 
     def to_rows(self, left: int = 0, right: int | None = None) -> list[str]:
         """Return the columns [left, right) of each row, without trailing spaces."""
-        columns = range(left, self.width if right is None else right)
-        return ["".join(self._cell(row, column) for column in columns).rstrip() for row in range(self.height)]
-
-    def _cell(self, row: int, column: int) -> str:
-        text = self._texts[row].get(column)
-        if text is not None:
-            return text
-        lines = self._lines[row][column]
-        box = _BOX[lines & 15]
-        return box if lines & _SOLID else _DASHED.get(box, box)
+        end = self.width if right is None else right
+        rows = []
+        for lines, texts in zip(self._lines, self._texts, strict=True):
+            cells = list(lines[left:end].tobytes().decode("latin-1").translate(_CELLS))
+            for column, text in texts.items():
+                if left <= column < end:
+                    cells[column - left] = text
+            rows.append("".join(cells).rstrip())
+        return rows

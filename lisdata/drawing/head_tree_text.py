@@ -18,8 +18,10 @@ def draw_binary_head_tree(sentence: Sentence, *, width: int | None = None) -> st
     """Return the tree that the hexatags spell, and below it its bracket string, in at most `width` (>= 24) columns.
 
     Leaves are ↗ and ↖ over their words; an inner node shows its tag (⇗L) over the gap whose tag it is. What is wider is
-    cut into strips between words, whose rows go on in the next strip. TagError when the tags spell no tree.
+    cut into strips between words, whose rows go on in the next strip. TagError when the tags spell no tree, ValueError
+    for a sentence of more than MAX_DRAWN_WORDS.
     """
+    sentence.check_drawable()
     if width is not None and width < MIN_WIDTH:
         raise ValueError(f"{width=} is too narrow for a drawing: at least {MIN_WIDTH}")
     tree = find_head_tree(sentence)

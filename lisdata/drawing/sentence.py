@@ -11,6 +11,8 @@ from lisdata.schema import ContentKind
 from lisdata.structure import Occurrence, Structure
 
 ABSENT_GLYPH = "·"
+MAX_DRAWN_WORDS = 400
+"""A tree over more is not drawn: it may be as high as it is wide, and nobody could follow its arcs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,16 @@ class Sentence:
     def has_any_tag(self) -> bool:
         """Whether at least one word has a tag."""
         return any(tag is not None for tag in (*self.terminal, *self.nonterminal))
+
+    @property
+    def is_drawable(self) -> bool:
+        """Whether it is short enough to be drawn."""
+        return len(self.words) <= MAX_DRAWN_WORDS
+
+    def check_drawable(self) -> None:
+        """Raise ValueError where it is too long to be drawn."""
+        if not self.is_drawable:
+            raise ValueError(f"a sentence of {len(self.words):,} words is too long to draw: at most {MAX_DRAWN_WORDS}")
 
     def tag_glyphs(self, index: int) -> str:
         """Return the tags of word `index` (from 0) as SiPE writes them, for example ↖⇗L."""

@@ -57,8 +57,10 @@ def svg_sentence(sentence: Sentence) -> str:
     """Return an SVG document (no scripts, no fonts of its own, a white ground) that shows all of a sentence.
 
     An arc is a path of class `arc` (and `lifted`, dashed, where the tags hold a lifted one), a root's line one of class
-    `root`. The tree is left out where the tags spell none; a note says so.
+    `root`. The tree is left out where the tags spell none; a note says so. ValueError for a sentence of more than
+    MAX_DRAWN_WORDS.
     """
+    sentence.check_drawable()
     arcs, notes = find_arcs(sentence)
     layout = _find_layout(sentence, arcs)
     parts, y = _draw_arcs(arcs, layout)

@@ -69,8 +69,10 @@ def draw_sentence(sentence: Sentence, *, width: int | None = None) -> str:
     From above: the arcs from heads (│) to dependents (▼) with their deprels, dashed where the tags hold a lifted arc;
     the words; their hexatags; the number of partial trees on the decoder's stack. A long sentence is drawn in panels:
     an arc that leaves one says to which word it goes (obj→12), in the other panel from which it comes (3→obj). Notes
-    below say what lines cannot. Characters that a terminal cannot show are replaced.
+    below say what lines cannot. Characters that a terminal cannot show are replaced. ValueError for a sentence of more
+    than MAX_DRAWN_WORDS.
     """
+    sentence.check_drawable()
     if width is not None and width < MIN_WIDTH:
         raise ValueError(f"{width=} is too narrow for a drawing: at least {MIN_WIDTH}")
     arcs, notes = find_arcs(sentence)

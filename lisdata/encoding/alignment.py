@@ -41,10 +41,17 @@ def align_pieces(piece_begin: Int64, piece_end: Int64, word_begin: Int64, word_e
     word = first_after[begin]
     begins = np.append(word_begin, len(text) + 1)
     overlaps = (begins[word] < piece_end) & (begin < piece_end)
-    following = np.minimum(word + 1, len(word_end))
-    ends = np.append(word_end, 0)
-    several = overlaps & (begins[following] < piece_end) & (ends[following] > begin)
-    return Alignment(word=np.where(overlaps, word, -1), num_over_several=int(np.count_nonzero(several)))
+    may_touch = overlaps & (begins[np.minimum(word + 1, len(word_end))] < piece_end)
+    num_several = _count_several(begin[may_touch], piece_end[may_touch], word_begin, word_end)
+    return Alignment(word=np.where(overlaps, word, -1), num_over_several=num_several)
+
+
+def _count_several(begin: Int64, end: Int64, word_begin: Int64, word_end: Int64) -> int:
+    """Return how many pieces overlap more than one word: all that begin before its end, but for those that end then."""
+    if not len(begin):
+        return 0
+    num_ended = np.searchsorted(np.sort(word_end), begin, side="right")
+    return int(np.count_nonzero(np.searchsorted(word_begin, end) - num_ended > 1))
 
 
 def _skip_space(begin: Int64, end: Int64, text: UInt8) -> Int64:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from lisdata.encoding.characters import UnknownCharacter
 from lisdata.encoding.tokenizers import CHARACTERS
+from lisdata.patches import parse_patch
 from lisdata.schema import TOKEN_COLUMNS
 from lisdata.vocabulary import UnknownRole
 
@@ -34,11 +35,19 @@ class EncodeConfig:
     special_tokens: bool = field(
         default=False, metadata=_help("add the tokenizer's own special tokens around each sequence")
     )
-    view: Literal["auto", "sequence", "endpoints"] = field(
+    view: Literal["auto", "sequence", "endpoints", "mixed"] = field(
         default="auto",
         metadata=_help(
-            "sequence: running text once; endpoints: each incidence once; auto: sequence for text, else endpoints"
+            "sequence: running text once; endpoints: each incidence once; mixed: the endpoints of facts, then the "
+            "running text; auto: sequence for text, mixed for facts with text, else endpoints"
         ),
+    )
+    facts: Literal["endpoints", "serialized"] = field(
+        default="endpoints",
+        metadata=_help("serialized: write each endpoint's role before it as a marker, positions counting on"),
+    )
+    text_separator: str = field(
+        default="", metadata=_help("text put between facts and running text, and between serialized facts")
     )
     separator: str = field(default="", metadata=_help("text put before each endpoint's surface, tokenised with it"))
     target: Literal["all", "sequence", "endpoints"] = field(
@@ -73,7 +82,15 @@ class EncodeConfig:
     )
     max_length: int | None = field(default=None, metadata=_help("longest row in tokens; a longer one is an error"))
     columns: tuple[str, ...] = field(default=TOKEN_COLUMNS, metadata=_help("the columns to write (input_ids always)"))
+    same_as: bool = field(
+        default=False,
+        metadata=_help("column content numbers contents as the dataset's same_as tables show them; spelling stays"),
+    )
     record_ids: bool = field(default=True, metadata=_help("store the record id of each row"))
+    patch: str | None = field(
+        default=None,
+        metadata=_help("cut grids into patches of these extents along their first axes, e.g. 8x8; default: each cell"),
+    )
     grid_max_cells: int | None = field(default=None, metadata=_help("most cells of a grid that are written"))
     grid_overflow: Literal["error", "truncate"] = field(
         default="error", metadata=_help("what a grid of more cells is: error, or truncate")
@@ -86,6 +103,8 @@ class EncodeConfig:
                 raise ValueError(f"expected {name} of at least 1, got {value}")
         if self.context is not None and self.max_length is not None and self.max_length < self.context:
             raise ValueError(f"rows of {self.context=} tokens exceed {self.max_length=}")
+        if self.patch is not None:
+            parse_patch(self.patch)
         if self.vocabulary is not None and self.tokenizer != CHARACTERS:
             raise ValueError(f"a vocabulary goes with the tokenizer {CHARACTERS!r}, got {self.tokenizer!r}")
         unknown = sorted(set(self.columns) - set(TOKEN_COLUMNS))

@@ -22,6 +22,7 @@ from lisdata.runs import Job, JsonDict, OnProgress, run_job
 from lisdata.settings import build_settings
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.manifest import MANIFEST, file_entry
+from lisdata.shards.same_as import SameAs
 from lisdata.token_shards.schema import TokenSchema
 from lisdata.token_shards.writer import TokenShardWriter, token_manifest
 from lisdata.vocabulary import ROLES_FILE, RoleVocabulary
@@ -110,7 +111,8 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
     schema = TokenSchema.from_json(plan["schema"], "plan.json")
     tokenizer = _load_sidecar(directory / plan["tokenizer"]["file"], config)
     roles = RoleVocabulary.read(directory / ROLES_FILE)
-    encoder = PartEncoder(part, config, tokenizer, roles, make_speller(inputs.labels))
+    same_as = SameAs.of_dataset(dataset) if config.same_as else None
+    encoder = PartEncoder(part, config, tokenizer, roles, make_speller(inputs.labels), same_as)
     with TokenShardWriter(directory, f"part-{unit['name']}", schema) as writer:
         for rows in encoder:
             writer.append_batch(

@@ -35,7 +35,7 @@ _NOT_LABELS = (
     ContentKind.SOMEVALUE,
     ContentKind.NOVALUE,
 )
-_COMPRESSED = re.compile(r"\.(gz|bz2|zst)$")
+_COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 ANY_LANGUAGE = "*"
 
 

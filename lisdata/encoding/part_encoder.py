@@ -7,12 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from lisdata.encoding.characters import CharacterTokenizer
 from lisdata.encoding.config import EncodeConfig
 from lisdata.encoding.counts import EncodeCounts
 from lisdata.encoding.endpoints_view import endpoint_rows
 from lisdata.encoding.grids import GridEncoder, grid_texts
+from lisdata.encoding.mixed_view import Split, mixed_rows, role_markers, serialized_rows
 from lisdata.encoding.packing import ContextPacker
-from lisdata.encoding.part_tables import RoleTable, SpelledContents, content_ids
+from lisdata.encoding.part_tables import RoleTable, SpelledContents, content_ids, token_codes
 from lisdata.encoding.pieces import Bools, Int64
 from lisdata.encoding.running_text import RunningText, read_text
 from lisdata.encoding.sequence_view import sequence_rows
@@ -20,8 +22,10 @@ from lisdata.encoding.structure_rows import StructureRows, iter_slices
 from lisdata.encoding.surfaces import Speller, iter_surfaces
 from lisdata.encoding.token_rows import TokenRows
 from lisdata.encoding.tokenizers import Tokenizer
+from lisdata.errors import SchemaError
 from lisdata.schema import StructureKind
 from lisdata.shards import Part
+from lisdata.shards.same_as import SameAs
 from lisdata.vocabulary import RoleVocabulary
 
 
@@ -31,14 +35,24 @@ def takes_sequence(rows: StructureRows, view: str) -> Bools:
     return np.asarray(wanted & ~rows.is_grid)
 
 
+def takes_mixed(rows: StructureRows, view: str) -> Bools:
+    """Return which rows take the view `mixed`: those with a document, under "auto" of kind mixed only."""
+    wanted = rows.kinds == StructureKind.MIXED if view == "auto" else np.full(rows.num_rows, view == "mixed")
+    return np.asarray(wanted & ~rows.is_grid & np.asarray(rows.documents.is_valid()))
+
+
 def used_contents(part: Part, view: str) -> Int64:
     """Return the contents that endpoints of the part show, ascending."""
     if all(takes_sequence(rows, view).all() for rows in iter_slices(part, ("kind", "shape"))):
         return np.zeros(0, np.int64)
     is_used = np.zeros(part.contents.num_rows, bool)
-    for rows in iter_slices(part, ("kind", "tau", "incidence", "shape")):
-        listed = rows.take(np.flatnonzero(~takes_sequence(rows, view)))
-        is_used[listed.tau[listed.incidence_occurrence]] = True
+    codes = token_codes(part)
+    columns = ("kind", "tau", "incidence", "shape", "document", "span", "instance_label")
+    for rows in iter_slices(part, columns):
+        is_mixed = takes_mixed(rows, view)
+        whole = rows.take(np.flatnonzero(~takes_sequence(rows, view) & ~is_mixed))
+        for listed in (whole, Split.of(rows.take(np.flatnonzero(is_mixed)), codes).facts):
+            is_used[listed.tau[listed.incidence_occurrence]] = True
     return np.flatnonzero(is_used)
 
 
@@ -46,13 +60,13 @@ def iter_texts(part: Part, config: EncodeConfig, speller: Speller) -> Iterator[s
     """Yield all the text of a part that `PartEncoder` tokenises (for a vocabulary that is collected beforehand)."""
     used = used_contents(part, config.view)
     if len(used):
-        yield config.separator
+        yield config.separator + config.text_separator
     for texts, _ in iter_surfaces(part.contents, used, speller):
         yield "".join(texts)
     for rows in iter_slices(part, ("record_id", "kind", "tau", "document", "shape", "tensor")):
-        is_sequence = takes_sequence(rows, config.view)
-        if is_sequence.any():
-            yield read_text(rows.take(np.flatnonzero(is_sequence)), part.contents)
+        has_text = takes_sequence(rows, config.view) | takes_mixed(rows, config.view)
+        if has_text.any():
+            yield read_text(rows.take(np.flatnonzero(has_text)), part.contents)
         for row in np.flatnonzero(rows.is_grid):
             yield "".join(grid_texts(rows, int(row), config).texts)
 
@@ -61,13 +75,19 @@ class PartEncoder:
     """Turns the structures of a part into rows of tokens, in dataset order, and counts what it sees."""
 
     def __init__(
-        self, part: Part, config: EncodeConfig, tokenizer: Tokenizer, roles: RoleVocabulary, speller: Speller
+        self,
+        part: Part,
+        config: EncodeConfig,
+        tokenizer: Tokenizer,
+        roles: RoleVocabulary,
+        speller: Speller,
+        same_as: SameAs | None = None,
     ) -> None:
         self.counts = EncodeCounts()
         self._part, self._config, self._tokenizer, self._speller = part, config, tokenizer, speller
         self._roles = RoleTable.of_part(part, roles, config.unknown_role)
-        self._has_unknown = roles.has_unknown
-        self._ids = content_ids(part)
+        self._vocabulary, self._has_unknown = roles, roles.has_unknown
+        self._ids = content_ids(part, same_as)
         self._grids = GridEncoder(tokenizer, config)
         self._scored = {view: int(config.target in ("all", view)) for view in ("sequence", "endpoints")}
 
@@ -92,17 +112,30 @@ class PartEncoder:
     def _structures(self) -> Iterator[TokenRows]:
         for rows in iter_slices(self._part):
             encoded = self._encode(rows)
+            if self._config.context is None:  # else it goes on in the next row
+                self._refuse_long(rows, encoded.lengths)
             self.counts.structures += rows.num_rows
             self.counts.empty_structures += int(np.count_nonzero(encoded.lengths == 0))
             if self._has_unknown:
                 self.counts.unknown_roles += int(np.count_nonzero(encoded.columns["role"] == 1))
             yield encoded.with_columns(self._config.columns)
 
+    def _refuse_long(self, rows: StructureRows, lengths: Int64) -> None:
+        limit = self._config.max_length
+        if limit is None or not (lengths > limit).any():
+            return
+        row = int(np.argmax(lengths > limit))
+        raise SchemaError(
+            f"record {str(rows.record_ids[row])!r}: expected at most {limit} tokens, found {lengths[row]}: "
+            "raise max_length, or set context, with which long structures go on in the next row"
+        )
+
     def _encode(self, rows: StructureRows) -> TokenRows:
         """Return one row a structure: each view's structures together, then back in order."""
-        is_sequence = takes_sequence(rows, self._config.view)
-        groups = [np.flatnonzero(mask) for mask in (is_sequence, rows.is_grid, ~is_sequence & ~rows.is_grid)]
-        encode = (self._sequences, self._grid_cells, self._endpoints)
+        is_sequence, is_mixed = takes_sequence(rows, self._config.view), takes_mixed(rows, self._config.view)
+        masks = (is_sequence, is_mixed, rows.is_grid, ~is_sequence & ~is_mixed & ~rows.is_grid)
+        groups = [np.flatnonzero(mask) for mask in masks]
+        encode = (self._sequences, self._mixed, self._grid_cells, self._facts)
         blocks = [
             encode_group(rows.take(group)) for encode_group, group in zip(encode, groups, strict=True) if len(group)
         ]
@@ -125,8 +158,35 @@ class PartEncoder:
     def _grid_cells(self, rows: StructureRows) -> TokenRows:
         return self._grids.rows(rows, self._roles, self.counts, target=self._scored["endpoints"])
 
-    def _endpoints(self, rows: StructureRows) -> TokenRows:
-        return endpoint_rows(rows, self._spelled, self._roles, self._ids, self.counts, target=self._scored["endpoints"])
+    def _mixed(self, rows: StructureRows) -> TokenRows:
+        return mixed_rows(
+            rows,
+            self._roles,
+            self.counts,
+            facts=self._facts,
+            text=self._sequences,
+            separator=self._separator,
+            is_serialized=self._config.facts == "serialized",
+        )
+
+    def _facts(self, rows: StructureRows) -> TokenRows:
+        target = self._scored["endpoints"]
+        if self._config.facts == "endpoints":
+            return endpoint_rows(rows, self._spelled, self._roles, self._ids, self.counts, target=target)
+        return serialized_rows(
+            rows, self._spelled, self._markers, self._separator, self._roles, self._ids, self.counts, target=target
+        )
+
+    @cached_property
+    def _separator(self) -> Int64:
+        """The pieces between facts and text."""
+        return self._tokenizer.encode_batch([self._config.text_separator]).ids.astype(np.int64)
+
+    @cached_property
+    def _markers(self) -> SpelledContents:
+        """The pieces of each role's marker."""
+        texts = role_markers(self._vocabulary, is_character=isinstance(self._tokenizer, CharacterTokenizer))
+        return SpelledContents.of_texts(len(texts), np.arange(len(texts)), [texts], self._tokenizer, "")
 
     @cached_property
     def _spelled(self) -> SpelledContents:

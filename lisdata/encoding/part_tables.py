@@ -13,6 +13,7 @@ from lisdata.encoding.tokenizers import Tokenizer
 from lisdata.kernels.arrays import fixed_rows
 from lisdata.schema import LabelKind
 from lisdata.shards import Part
+from lisdata.shards.same_as import SameAs
 from lisdata.vocabulary import RoleVocabulary, UnknownRole, cell_role, grid_labels
 
 NONE = -1  # no occurrence, no instance
@@ -36,25 +37,34 @@ class RoleTable:
     @classmethod
     def of_part(cls, part: Part, vocabulary: RoleVocabulary, unknown: UnknownRole) -> RoleTable:
         """Number the roles of a part; an unknown one is a LabelError unless `unknown` is "unk"."""
-        columns = (part.labels.column(name).to_pylist() for name in ("kind", "label", "relation", "side"))
+        columns = (part.labels.column(name).to_pylist() for name in ("kind", "label", "side"))
         rows = list(zip(*columns, strict=True))
         number, cell_number = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-        is_token, token_roles = np.zeros(len(rows), bool), {}
-        for code, (kind, label, relation, side) in enumerate(rows):
+        is_token = np.zeros(len(rows), bool)
+        for code, (kind, label, side) in enumerate(rows):
             if kind == LabelKind.ROLE:
                 number[code] = vocabulary.number(label, unknown=unknown)
-                if side == TOKEN_SIDE:
-                    is_token[code] = True
-                    token_roles[relation] = code
+                is_token[code] = side == TOKEN_SIDE
         for code in grid_labels(part):
             cell_number[code] = vocabulary.number(cell_role(rows[code][1]), unknown=unknown)
-        token_code = np.array([token_roles.get(label, -1) for _, label, _, _ in rows], np.int64)
-        return cls(number=number, is_token=is_token, cell_number=cell_number, token_code=token_code)
+        return cls(number=number, is_token=is_token, cell_number=cell_number, token_code=token_codes(part))
 
 
-def content_ids(part: Part) -> Int64:
-    """Return the first 8 bytes of each content's key as a big-endian signed number: column `content`."""
-    keys = fixed_rows(part.contents.column("key").combine_chunks())
+def token_codes(part: Part) -> Int64:
+    """Return for each label of a part the code of the role relation#token whose relation it spells, -1 for none."""
+    columns = (part.labels.column(name).to_pylist() for name in ("kind", "label", "relation", "side"))
+    rows = list(zip(*columns, strict=True))
+    roles = {row[2]: code for code, row in enumerate(rows) if row[0] == LabelKind.ROLE and row[3] == TOKEN_SIDE}
+    return np.array([roles.get(label, -1) for _, label, _, _ in rows], np.int64)
+
+
+def content_ids(part: Part, same_as: SameAs | None = None) -> Int64:
+    """Return the first 8 bytes of each content's key as a big-endian signed number: column `content`.
+
+    With `same_as` it is the key of the content that it is shown as.
+    """
+    column = part.contents.column("key").combine_chunks()
+    keys = fixed_rows(column if same_as is None else same_as.show_array(column))
     return np.ascontiguousarray(keys[:, :8]).view(">i8").reshape(-1).astype(np.int64)
 
 

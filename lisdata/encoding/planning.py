@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 import lisdata
 from lisdata.encoding.characters import CharacterTokenizer, collect_characters
 from lisdata.encoding.config import EncodeConfig
+from lisdata.encoding.mixed_view import role_markers
 from lisdata.encoding.part_encoder import iter_texts
 from lisdata.encoding.surfaces import Speller
 from lisdata.encoding.tokenizers import CHARACTERS, Tokenizer, load_tokenizer
@@ -37,7 +39,7 @@ def plan_encoding(
     if not dataset.parts:
         raise LisDataError(f"{dataset.path}: expected structures to encode, found no part")
     roles = plan_roles(dataset, config)
-    tokenizer = plan_tokenizer(dataset, config, speller)
+    tokenizer = plan_tokenizer(dataset, config, speller, roles)
     files = {ROLES_FILE: roles.to_json(), tokenizer.file_name: tokenizer.to_json()}
     plan = {
         "format": TOKEN_FORMAT,
@@ -73,13 +75,16 @@ def plan_roles(dataset: IncidenceDataset, config: EncodeConfig) -> RoleVocabular
     return frozen
 
 
-def plan_tokenizer(dataset: IncidenceDataset, config: EncodeConfig, speller: Speller) -> Tokenizer:
+def plan_tokenizer(
+    dataset: IncidenceDataset, config: EncodeConfig, speller: Speller, roles: RoleVocabulary
+) -> Tokenizer:
     """Return the tokenizer; the vocabulary of characters is frozen, or collected from all that is to be encoded."""
     if config.tokenizer != CHARACTERS:
         return load_tokenizer(config.tokenizer)
     has_unknown = config.unknown_character == "unk"
     if config.vocabulary is None:
-        characters = collect_characters(_texts(dataset, config, speller))
+        markers = role_markers(roles, is_character=True) if config.facts == "serialized" else []
+        characters = collect_characters(chain(_texts(dataset, config, speller), markers))
         return CharacterTokenizer(characters, has_unknown)
     frozen = load_tokenizer(config.vocabulary)
     if not isinstance(frozen, CharacterTokenizer):

@@ -29,9 +29,11 @@ class StructureRows:
     "Global" numbers count through that order; subtracting the row's offset gives the number inside the structure.
     """
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, is_kept: Bools | None = None) -> None:
+        """`is_kept` says which of the batch's incidences there are."""
         self.batch = batch
         self.num_rows: int = batch.num_rows
+        self._is_kept = is_kept
 
     def _column(self, name: str) -> pa.Array:
         return self.batch.column(name)
@@ -44,6 +46,13 @@ class StructureRows:
         if field is not None:
             values = pc.struct_field(values, field)
         return np.asarray(values.fill_null(fill) if values.null_count else values).astype(np.int64)
+
+    def with_incidences(self, is_kept: Bools) -> StructureRows:
+        """Return the rows with some of their incidences only; these rows have all of the batch's."""
+        return StructureRows(self.batch, is_kept)
+
+    def _kept(self, values: Int64) -> Int64:
+        return values if self._is_kept is None else values[self._is_kept]
 
     def take(self, rows: Int64) -> StructureRows:
         """Return some of the rows, ascending."""
@@ -92,22 +101,22 @@ class StructureRows:
     @cached_property
     def incidence_row(self) -> Int64:
         """The row of each incidence."""
-        return row_numbers(offsets_of(self._lengths("incidence")))
+        return self._kept(row_numbers(offsets_of(self._lengths("incidence"))))
 
     @cached_property
     def incidence_occurrence(self) -> Int64:
         """The global number of each incidence's occurrence."""
-        return self._flat("incidence", "occurrence") + self.occurrence_offsets[self.incidence_row]
+        return self._kept(self._flat("incidence", "occurrence")) + self.occurrence_offsets[self.incidence_row]
 
     @cached_property
     def incidence_instance(self) -> Int64:
         """The global number of each incidence's instance."""
-        return self._flat("incidence", "instance") + self.instance_offsets[self.incidence_row]
+        return self._kept(self._flat("incidence", "instance")) + self.instance_offsets[self.incidence_row]
 
     @cached_property
     def sigma(self) -> Int64:
         """The role code of each incidence."""
-        return self._flat("sigma")
+        return self._kept(self._flat("sigma"))
 
     @cached_property
     def spans(self) -> tuple[Int64, Int64]:

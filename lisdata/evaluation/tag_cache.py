@@ -43,7 +43,7 @@ def tag_texts(texts: Sequence[str], parser: str) -> list[TextTags]:
     if len(faults):
         sentence = int(faults[0])
         fault = TreeFault(tagged.fault[sentence])
-        heads = flat.head[flat.offsets[sentence] : flat.offsets[sentence + 1]]
+        heads = flat.heads_in(*flat.offsets[sentence : sentence + 2].tolist())
         excerpt = texts[flat.text[sentence]][:_EXCERPT]
         raise TreeError(f"parser {parser}: a sentence of {excerpt!r}: {describe_fault(fault, heads)}")
     spans = np.stack([flat.begin, flat.end], 1)

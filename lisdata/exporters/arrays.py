@@ -6,12 +6,12 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
+from lisdata.converters.grids import split_grid_label
 from lisdata.errors import ExportError
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
@@ -48,8 +48,7 @@ def structure_to_array(structure: Structure) -> npt.NDArray[Any]:
     """Return the array that a grid holds, in the memory order and with the named fields of its source."""
     if structure.tensor is None:
         raise ExportError(f"{structure.record_id}: expected a grid, found a {structure.kind.label}")
-    _, _, text = structure.instances[0].label.partition(":")
-    extra = orjson.loads(text) if text else {}
+    _, extra = split_grid_label(structure.instances[0].label)
     array = structure.tensor
     if "descr" in extra:
         array = array.view(np.lib.format.descr_to_dtype(_descr_from_json(extra["descr"])))
@@ -68,10 +67,16 @@ def _descr_from_json(descr: Any) -> Any:
 
 
 def _write_array(path: Path, array: npt.NDArray[Any]) -> int:
-    with replacing(path) as stream, warnings.catch_warnings():
+    with replacing(path) as stream:
+        write_npy(stream, array)
+        return stream.tell()
+
+
+def write_npy(stream: IO[bytes], array: npt.NDArray[Any]) -> None:
+    """Write an array as NumPy does; nothing is ever pickled."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # "format 2.0 needs NumPy >= 1.9": it came from such a file
         np.lib.format.write_array(stream, array, allow_pickle=False)
-        return stream.tell()
 
 
 NPY = NpyExporter()

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lisdata.exporters.conllu_columns import fit_column, fit_trees, to_utf8
+from lisdata.exporters.conllu_spans import WordSpans, find_spans
 from lisdata.exporters.sentence_columns import ABSENT, Sentences
 from lisdata.hexatag import NONTERMINAL_GLYPHS, TERMINAL_GLYPHS
 from lisdata.kernels.arrays import binary_buffers
@@ -19,17 +21,15 @@ Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 LAYOUTS = "layouts of sentences"
-WHITE_SPACE = "text around words that is not one space"
-BREAKS = "tabs and line ends in words"
 OTHER_NOTES = "notes that CoNLL-U has no place for"
+NAMELESS = "relations called _, which stands for none"
 
 _COLUMN_NOTES = tuple(Note)[:NUM_COLUMN_NOTES]
 _BINARY = pa.large_binary()
 _UNDERSCORE, _TAB, _NEWLINE, _BAR, _NOTHING = (pa.scalar(text, _BINARY) for text in (b"_", b"\t", b"\n", b"|", b""))
 _NO_SPACE = pa.scalar(b"SpaceAfter=No", _BINARY)
-_OWN_ITEMS = r"(^|\|)Hex(Terminal|Nonterminal|Head)=[^|]*"
-_BREAKS = "[\t\n\r]+"  # no column can hold them
-_SPACE = ord(" ")
+_OWN_ITEM = "Hex(Terminal|Nonterminal|Head)=[^|]*"
+_LEADING_ITEMS, _OTHER_ITEMS = rf"^({_OWN_ITEM}(\||$))+", rf"\|{_OWN_ITEM}"
 _BEFORE, _WORD, _AFTER = range(3)  # order of lines of one position
 
 
@@ -59,7 +59,7 @@ def lines_from_notes(sentences: Sentences, losses: Counter[str], *, with_tags: b
         content, own = np.full(len(number), ABSENT, np.int64), kind == note
         content[word[own]] = sentences.note_content[own]
         columns[note] = _taken(sentences.lexical, content)
-    words = _word_lines(sentences, _forms(sentences), columns, with_tags)
+    words = _word_lines(sentences, _forms(sentences), _deprels(sentences), columns, with_tags)
     is_beside = (kind == Note.COMMENT) | (kind == Note.LINE)
     beside, whole = (_noted_lines(sentences, c) for c in (is_beside, kind == Note.CONLLU))
     beside = _Lines(row=beside.row, position=beside.position, text=_ended(beside.text))
@@ -71,31 +71,35 @@ def lines_from_notes(sentences: Sentences, losses: Counter[str], *, with_tags: b
     return _joined(sentences, beside.take(~is_whole[beside.row]), words, whole=whole, is_whole=is_whole)
 
 
-def lines_from_words(
-    sentences: Sentences, losses: Counter[str], *, with_tags: bool, has_spaces_after: bool
-) -> memoryview:
-    """Return the lines of sentences of which only the words and their trees are known.
+def lines_from_words(sentences: Sentences, losses: Counter[str], *, with_tags: bool, is_treebank: bool) -> memoryview:
+    """Return the lines of sentences of which only the words and their trees are known, all such as can be read again.
 
-    Sentences of running text have the white space after them (`has_spaces_after`), those of a treebank have not, and a
-    space is taken to follow. Words of one span are a multiword token; what else stands around words than one space, or
-    nothing, is a loss.
+    Words of one span are a multiword token. What CoNLL-U cannot say of the words, their text and their trees is a loss
+    (see `find_spans`, `fit_column`, `fit_trees`); a treebank's trees and relations are known to have come from it.
     """
     losses[OTHER_NOTES] += sentences.num_other_notes + len(sentences.note_row)
-    spans = _find_spans(sentences, losses, has_spaces_after)
+    if not is_treebank:
+        sentences = fit_trees(sentences, losses, with_tags=with_tags)
+    spans = find_spans(sentences, losses, has_spaces_after=not is_treebank)
     absent = pa.nulls(len(sentences.form), _BINARY).fill_null(_UNDERSCORE)
     misc = pc.if_else(pa.array(spans.has_no_space & ~spans.is_shared), _NO_SPACE, _UNDERSCORE)
-    forms = _forms(sentences)
-    losses[BREAKS] += int(np.count_nonzero(np.asarray(pc.match_substring_regex(forms, _BREAKS))))
-    forms = pc.replace_substring_regex(forms, _BREAKS, " ")
-    words = _word_lines(sentences, forms, dict.fromkeys(_COLUMN_NOTES, absent) | {Note.MISC: misc}, with_tags)
-    before = _multiword_lines(sentences, spans)
-    comments = _comments(sentences)
-    beside = _Lines(
-        row=np.concatenate([comments.row, before.row]),
-        position=np.concatenate([comments.position, before.position]),
-        text=pa.concat_arrays([comments.text, before.text]),
+    forms = fit_column(_forms(sentences), "words", losses, may_have_spaces=True)
+    deprels = sentences.labels.cast(_BINARY).take(pa.array(sentences.deprel, mask=sentences.deprel == ABSENT))
+    losses[NAMELESS] += pc.sum(pc.equal(deprels, _UNDERSCORE)).as_py() or 0
+    deprels = fit_column(deprels.fill_null(_UNDERSCORE), "relations", losses, may_have_spaces=is_treebank)
+    columns = dict.fromkeys(_COLUMN_NOTES, absent) | {Note.MISC: misc}
+    words = _word_lines(sentences, forms, deprels, columns, with_tags)
+    return _joined(
+        sentences, _concatenated(_comments(sentences, losses), _multiword_lines(sentences, spans, losses)), words
     )
-    return _joined(sentences, beside, words)
+
+
+def _concatenated(first: _Lines, second: _Lines) -> _Lines:
+    return _Lines(
+        row=np.concatenate([first.row, second.row]),
+        position=np.concatenate([first.position, second.position]),
+        text=pa.concat_arrays([first.text, second.text]),
+    )
 
 
 def _joined(
@@ -118,7 +122,9 @@ def _joined(
     return data[offsets[0] : offsets[-1]].data
 
 
-def _word_lines(sentences: Sentences, forms: pa.Array, columns: dict[Note, pa.Array], with_tags: bool) -> _Lines:
+def _word_lines(
+    sentences: Sentences, forms: pa.Array, deprels: pa.Array, columns: dict[Note, pa.Array], with_tags: bool
+) -> _Lines:
     number = sentences.word_number
     if with_tags:
         columns = columns | {Note.MISC: _with_tags(columns[Note.MISC], sentences)}
@@ -127,7 +133,7 @@ def _word_lines(sentences: Sentences, forms: pa.Array, columns: dict[Note, pa.Ar
         forms,
         *(columns[note] for note in (Note.LEMMA, Note.UPOS, Note.XPOS, Note.FEATS)),
         _decimals(sentences.head),
-        _taken(sentences.labels.cast(_BINARY), sentences.deprel),
+        deprels,
         columns[Note.DEPS],
         columns[Note.MISC],
         _TAB,
@@ -150,8 +156,8 @@ def _with_tags(misc: pa.Array, sentences: Sentences) -> pa.Array:
         more = pa.nulls(len(tags), _BINARY).fill_null(_NOTHING)
         more = pc.replace_with_mask(more, pa.array(lifted >= 0), heads)
         tags = pc.binary_join_element_wise(tags, more, _NOTHING)
-    misc = pc.replace_substring_regex(misc, _OWN_ITEMS, "")  # of an earlier tagging
-    misc = pc.replace_substring_regex(misc, "^\\|", "")
+    misc = pc.replace_substring_regex(misc, _LEADING_ITEMS, "")  # of an earlier tagging
+    misc = pc.replace_substring_regex(misc, _OTHER_ITEMS, "")
     misc = pc.if_else(pc.equal(misc, _NOTHING), _UNDERSCORE, misc)
     behind = pc.if_else(pc.equal(misc, _UNDERSCORE), tags, pc.binary_join_element_wise(misc, tags, _BAR))
     return pc.if_else(pa.array(is_tagged), behind, misc)
@@ -173,66 +179,30 @@ def _noted_lines(sentences: Sentences, chosen: Bools) -> _Lines:
     return _Lines(row=sentences.note_row[chosen], position=sentences.note_position[chosen], text=text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spans:
-    """How words lie in the document: `is_shared` by the neighbours, from `first` to `last`; (W,) but for those."""
-
-    has_no_space: Bools
-    is_shared: Bools
-    first: Int64
-    last: Int64
-
-
-def _find_spans(sentences: Sentences, losses: Counter[str], has_spaces_after: bool) -> _Spans:
-    begin, end, row = sentences.begin, sentences.end, sentences.word_row
-    is_last = np.append(row[1:] != row[:-1], np.ones(min(1, len(row)), np.bool_))
-    following = np.append(begin[1:], 0)
-    goes_on = ~is_last & (begin == following) & (end == np.append(end[1:], 0)) & (begin < end)
-    was_on = np.concatenate(([False], goes_on))[:-1]
-    offsets, data = binary_buffers(sentences.documents)
-    size = np.diff(offsets)[row]
-    gap = np.where(is_last, size - end, following - end)
-    place = np.minimum(offsets[row] + np.maximum(end, 0), max(len(data) - 1, 0))
-    is_odd = (gap != 0) & ((gap != 1) | (is_last & (not has_spaces_after)))
-    if len(data):
-        is_odd |= (gap == 1) & (data[place] != _SPACE)
-    is_first = np.concatenate(([True], is_last))[:-1]
-    losses[WHITE_SPACE] += int(np.count_nonzero(is_odd & ~goes_on & (end >= 0)) + np.count_nonzero(begin[is_first] > 0))
-    return _Spans(
-        has_no_space=(has_spaces_after | ~is_last) & ~goes_on & (gap == 0) & (end >= 0),
-        is_shared=goes_on | was_on,
-        first=np.flatnonzero(goes_on & ~was_on),
-        last=np.flatnonzero(~goes_on & was_on),
-    )
-
-
-def _multiword_lines(sentences: Sentences, spans: _Spans) -> _Lines:
+def _multiword_lines(sentences: Sentences, spans: WordSpans, losses: Counter[str]) -> _Lines:
     first, last, number = spans.first, spans.last, sentences.word_number
-    texts = [
-        document[begin:end]
-        for document, begin, end in zip(
-            sentences.documents.take(pa.array(sentences.word_row[first])).to_pylist(),
-            sentences.begin[first].tolist(),
-            sentences.end[first].tolist(),
-            strict=True,
-        )
-    ]
+    surfaces = fit_column(spans.surface.take(pa.array(first)), "multiword tokens", losses, may_have_spaces=True)
     ids = [b"%d-%d" % pair for pair in zip((number[first] + 1).tolist(), (number[last] + 1).tolist(), strict=True)]
     misc = pc.if_else(pa.array(spans.has_no_space[last]), _NO_SPACE, _UNDERSCORE)
-    line = pc.binary_join_element_wise(pa.array(ids, _BINARY), pa.array(texts, _BINARY), *[_UNDERSCORE] * 7, misc, _TAB)
+    line = pc.binary_join_element_wise(pa.array(ids, _BINARY), surfaces, *[_UNDERSCORE] * 7, misc, _TAB)
     return _Lines(row=sentences.word_row[first], position=number[first], text=_ended(line))
 
 
-def _comments(sentences: Sentences) -> _Lines:
+def _comments(sentences: Sentences, losses: Counter[str]) -> _Lines:
     """Return the comments that a sentence must have: its name and its text."""
-    text = pc.replace_substring_regex(sentences.documents, "[\t\n\r ]*[\t\n\r]+[\t\n\r ]*", " ")
+    text = pc.replace_substring_regex(to_utf8(sentences.documents), "[\t\n\r ]*[\t\n\r]+[\t\n\r ]*", " ")
     text = pc.replace_substring_regex(text, "^ +| +$", "")
+    names = fit_column(sentences.record_ids.cast(_BINARY), "names of sentences", losses, may_have_spaces=True)
     lines = pc.binary_join_element_wise(
-        pa.scalar(b"# sent_id = ", _BINARY), sentences.record_ids.cast(_BINARY), _NEWLINE,
+        pa.scalar(b"# sent_id = ", _BINARY), names, _NEWLINE,
         pa.scalar(b"# text = ", _BINARY), text, _NEWLINE, _NOTHING,
     )  # fmt: skip
     rows = np.arange(len(text))
     return _Lines(row=rows, position=np.zeros(len(rows), np.int64), text=lines)
+
+
+def _deprels(sentences: Sentences) -> pa.Array:
+    return _taken(sentences.labels.cast(_BINARY), sentences.deprel)
 
 
 def _forms(sentences: Sentences) -> pa.Array:

@@ -1,4 +1,4 @@
-"""N-Triples lines of many triples at once, from Arrow columns: each distinct term is spelled once."""
+"""N-Triples and N-Quads lines of many triples at once, from Arrow columns: each distinct term is spelled once."""
 
 from __future__ import annotations
 
@@ -83,10 +83,22 @@ def spell_predicates(labels: pa.Table) -> pa.LargeBinaryArray:
 
 
 def join_lines(
-    subjects: pa.LargeBinaryArray, predicates: pa.LargeBinaryArray, objects: pa.LargeBinaryArray
+    subjects: pa.LargeBinaryArray,
+    predicates: pa.LargeBinaryArray,
+    objects: pa.LargeBinaryArray,
+    graphs: pa.LargeBinaryArray | None = None,
 ) -> memoryview:
-    """Return the bytes of the lines of these triples."""
-    lines = pc.binary_join_element_wise(subjects, predicates, objects, _scalar(b".\n"), _scalar(b" "))
+    """Return the bytes of the lines of these statements; a graph is null where it is the default one."""
+    terms = (subjects, predicates, objects)
+    if graphs is None:
+        lines = pc.binary_join_element_wise(*terms, _scalar(b".\n"), _scalar(b" "))
+    else:
+        lines = pc.binary_join_element_wise(*terms, graphs, _scalar(b".\n"), _scalar(b" "), null_handling="skip")
+    return bytes_of(lines)
+
+
+def bytes_of(lines: pa.LargeBinaryArray) -> memoryview:
+    """Return the bytes of an array without nulls, one value after another."""
     offsets, data = binary_buffers(lines)
     return data[offsets[0] : offsets[-1]].data
 

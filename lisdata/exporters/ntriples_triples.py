@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.converters.flat_structures import count_from_zero
+from lisdata.converters.triple_terms import TRIPLE_TERM
 from lisdata.converters.triples import SIDES
 from lisdata.kernels.arrays import one_array
 from lisdata.schema import ContentKind, LabelKind, StructureKind
@@ -26,10 +27,11 @@ _TERMS = (*_RESOURCES, ContentKind.LITERAL, ContentKind.INSTANCE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartTriples:
-    """The instances of a part, numbered across it: each one's label, ordinal, subject and object.
+    """The instances of a part, numbered across it: each one's label, ordinal, subject, object and graph.
 
-    Subject and object are rows of the part's contents, meant where `is_triple`. `kinds` are those of the structures;
-    structure n has the instances in_instances[n] : in_instances[n + 1].
+    The last three are rows of the part's contents, meant where `is_triple` (and `has_graph`). `kinds` are those of the
+    structures; structure n has the instances in_instances[n] : in_instances[n + 1]. `is_term` marks the instances that
+    say what a triple term is: its content says it too, and `predicate` is meant there.
     """
 
     kinds: npt.NDArray[np.uint8]
@@ -38,21 +40,32 @@ class PartTriples:
     ordinal: npt.NDArray[np.uint64]
     subject: Int64
     object: Int64
+    graph: Int64
+    predicate: Int64
     is_triple: Bools
     is_rdf: Bools
     has_graph: Bools
+    is_term: Bools
 
-    def choose(self, rows: Int64, losses: Counter[str]) -> Int64:
-        """Return the triples of the structures `rows` in the order of the source; count what N-Triples cannot hold."""
+    def choose(
+        self, rows: Int64, losses: Counter[str], *, with_graphs: bool = False, is_wanted: Bools | None = None
+    ) -> Int64:
+        """Return the triples of the structures `rows` in the order of the source; count what RDF cannot hold.
+
+        Unless `with_graphs`, the names of graphs are losses. With `is_wanted`, only these instances are looked at.
+        """
         for kind, count in zip(*np.unique(self.kinds[rows], return_counts=True), strict=True):
             if kind != StructureKind.TRIPLES:
                 losses[f"structures of kind {StructureKind(kind).label}"] += int(count)
         facts = self._instances_of(rows[self.kinds[rows] == StructureKind.TRIPLES])
+        if is_wanted is not None:
+            facts = facts[is_wanted[facts]]
         is_triple, is_rdf = self.is_triple[facts], self.is_rdf[facts]
-        losses["facts that are no triple"] += int((~is_triple).sum())
+        losses["facts that are no triple"] += int((~is_triple & ~self.is_term[facts]).sum())
         losses["triples of contents that are no RDF terms"] += int((is_triple & ~is_rdf).sum())
         chosen = facts[is_triple & is_rdf]
-        losses["graph names"] += int(self.has_graph[chosen].sum())
+        if not with_graphs:
+            losses["graph names"] += int(self.has_graph[chosen].sum())
         ordinals = self.ordinal[chosen]
         if (ordinals[1:] < ordinals[:-1]).any():
             chosen = chosen[np.argsort(ordinals, kind="stable")]
@@ -64,7 +77,7 @@ class PartTriples:
 
 
 def triples_of(part: Part) -> PartTriples:
-    """Return the triples of a part: instances with one subject and one object in roles of their own label."""
+    """Return the triples of a part: instances with one subject, one object and at most one graph in their own roles."""
     in_tau, tau = _flat(part, "tau")
     in_instances, label = _flat(part, "instance_label")
     in_incidences, incidence = _flat(part, "incidence")
@@ -75,10 +88,15 @@ def triples_of(part: Part) -> PartTriples:
     labels = np.asarray(label)
     side = _sides(part.labels, np.asarray(_flat(part, "sigma")[1]), labels[instance])
     counts = [np.bincount(instance[side == number], minlength=len(labels)) for number in range(len(SIDES) + 1)]
-    subject, object_ = (
-        _placed(instance[side == number], content[side == number], len(labels)) for number in (_SUBJECT, _OBJECT)
+    subject, object_, graph, other = (
+        _placed(instance[side == number], content[side == number], len(labels))
+        for number in (_SUBJECT, _OBJECT, _GRAPH, _OTHER)
     )
     kinds = np.asarray(part.contents["kind"])
+    has_graph = counts[_GRAPH] > 0
+    is_graph_rdf = ~has_graph | np.isin(kinds, _RESOURCES)[graph]
+    names = part.labels["label"].to_pylist()
+    terms = [code for code, name in enumerate(names) if name == TRIPLE_TERM]
     return PartTriples(
         kinds=np.asarray(part.structures["kind"]),
         in_instances=in_instances,
@@ -86,9 +104,12 @@ def triples_of(part: Part) -> PartTriples:
         ordinal=np.asarray(_flat(part, "instance_ordinal")[1]),
         subject=subject,
         object=object_,
-        is_triple=(counts[_SUBJECT] == 1) & (counts[_OBJECT] == 1) & (counts[_OTHER] == 0),
-        is_rdf=np.isin(kinds, _RESOURCES)[subject] & np.isin(kinds, _TERMS)[object_],
-        has_graph=counts[_GRAPH] > 0,
+        graph=graph,
+        predicate=other,
+        is_triple=(counts[_SUBJECT] == 1) & (counts[_OBJECT] == 1) & (counts[_GRAPH] <= 1) & (counts[_OTHER] == 0),
+        is_rdf=np.isin(kinds, _RESOURCES)[subject] & np.isin(kinds, _TERMS)[object_] & is_graph_rdf,
+        has_graph=has_graph,
+        is_term=np.isin(labels, terms),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.converters.flat_structures import count_from_zero
-from lisdata.converters.table_roles import DIALECT, column_of_side
+from lisdata.converters.table_roles import BINARY, DIALECT, column_of_side
 from lisdata.errors import ExportError
 from lisdata.kernels.arrays import one_array
 from lisdata.schema import ContentKind, LabelKind
@@ -21,12 +22,22 @@ Int64 = npt.NDArray[np.int64]
 _BLOCK_ROWS = 1 << 15
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedCells:
+    """The cells of a column: texts (large_binary, null for NULL), and the type of cell n, names[types[n]]."""
+
+    texts: pa.Array
+    types: Int64
+    names: tuple[str, ...]
+
+
 class RowColumns:
     """The columns of one part's table structures: cells of rows, and facts of dialect structures."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
         self._kinds = np.asarray(part.contents["kind"])
+        self._datatypes = np.asarray(part.contents["datatype"].cast(pa.int64()).fill_null(-1))
         self._lexicals = one_array(part.contents["lexical"])
         self._sides: list[str | None] = part.labels["side"].to_pylist()
         self._columns: dict[str, int] = {}
@@ -61,6 +72,24 @@ class RowColumns:
 
     def cells(self, rows: Int64, columns: Sequence[str]) -> list[pa.Array]:
         """Return the cells of the rows in these structures: a large_binary array a column, null for NULL."""
+        return [self._texts(contents) for contents in self._contents(rows, columns)]
+
+    def typed_cells(self, rows: Int64, columns: Sequence[str], usual: Sequence[str]) -> list[TypedCells]:
+        """Return the cells of the rows with their types; cells of keys that do not say theirs have the `usual` one."""
+        contents = self._contents(rows, columns)
+        return [self._typed(numbers, type_) for numbers, type_ in zip(contents, usual, strict=True)]
+
+    def _typed(self, contents: Int64, usual: str) -> TypedCells:
+        kinds, codes = self._kinds[contents], self._datatypes[contents]
+        names: list[str] = ["string", usual, BINARY]
+        types = np.where(kinds == ContentKind.ENTITY, 1, np.where(kinds == ContentKind.BYTES, 2, 0))
+        for code in np.unique(codes[codes >= 0]).tolist():
+            types[codes == code] = len(names)
+            names.append(self._part.labels["label"][code].as_py().removeprefix("table:"))
+        return TypedCells(texts=self._texts(contents), types=types, names=tuple(names))
+
+    def _contents(self, rows: Int64, columns: Sequence[str]) -> Int64:
+        """Return the content of each cell, (columns, rows)."""
         structure, places, contents = self._participants(rows)
         num_instances = self._in_instances[rows + 1] - self._in_instances[rows]
         first_row = np.cumsum(num_instances) - num_instances
@@ -74,7 +103,8 @@ class RowColumns:
             raise ExportError(f"{name} ff.: expected one cell a row for each of the columns {', '.join(columns)}")
         content = np.empty(shape[0] * shape[1], np.int64)
         content[place] = contents[is_cell]
-        return [self._texts(numbers) for numbers in content.reshape(shape).T]
+        by_column: Int64 = content.reshape(shape).T
+        return by_column
 
     def _texts(self, contents: Int64) -> pa.Array:
         shown = pa.array(contents, mask=self._kinds[contents] == ContentKind.NULL)

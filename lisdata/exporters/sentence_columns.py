@@ -18,6 +18,7 @@ from lisdata.shards import Part
 Int64 = npt.NDArray[np.int64]
 
 ABSENT = -1
+WORDLESS, SEVERAL = "structures without words of a sentence", "structures of several sentences"
 _TOKEN, _OTHER, _NO_ROLE = -1, -2, -3  # beside the numbers of notes
 _NUMBERS = {note.name.lower(): int(note) for note in Note} | {TOKEN: _TOKEN}
 
@@ -56,17 +57,20 @@ class Sentences:
         return np.arange(len(self.word_row)) - (np.cumsum(self.num_words) - self.num_words)[self.word_row]
 
 
-def find_sentences(part: Part, rows: Int64) -> tuple[Sentences, int]:
-    """Return those of the structures `rows` that are sentences with words, and how many are not."""
+def find_sentences(part: Part, rows: Int64) -> tuple[Sentences, dict[str, int]]:
+    """Return those of the structures `rows` that are one sentence with words, and how many are none or several."""
     table = part.structures.take(pa.array(rows))
     kinds = np.array([_kind(label) for label in part.labels.to_pylist()], np.int8)
     sigma = np.asarray(table["sigma"].combine_chunks().flatten())
     row_of = np.repeat(np.arange(len(rows)), _sizes(table, "sigma"))
-    has_words = np.zeros(len(rows), np.bool_)
-    has_words[row_of[kinds[sigma] == _TOKEN]] = True
-    if not has_words.all():
-        table = table.filter(pa.array(has_words))
-    return _flatten(table, part, kinds), int(np.count_nonzero(~has_words))
+    is_token = kinds[sigma] == _TOKEN
+    pairs = table["incidence"].combine_chunks().flatten()
+    instances = np.asarray(pairs.field("instance"))[is_token]
+    num_sentences = np.bincount(np.unique(row_of[is_token] << 32 | instances) >> 32, minlength=len(rows))
+    if (num_sentences != 1).any():
+        table = table.filter(pa.array(num_sentences == 1))
+    left_out = {WORDLESS: num_sentences == 0, SEVERAL: num_sentences > 1}
+    return _flatten(table, part, kinds), {name: int(np.count_nonzero(found)) for name, found in left_out.items()}
 
 
 def _flatten(table: pa.Table, part: Part, kinds: npt.NDArray[np.int8]) -> Sentences:
@@ -85,7 +89,7 @@ def _flatten(table: pa.Table, part: Part, kinds: npt.NDArray[np.int8]) -> Senten
     begin, end = (_values(table, "span", pc.struct_field(span.flatten(), field)) for field in ("begin", "end"))
     return Sentences(
         record_ids=table["record_id"].combine_chunks(),
-        documents=table["document"].combine_chunks(),
+        documents=table["document"].combine_chunks().fill_null(b""),
         lexical=part.contents["lexical"].combine_chunks(),
         labels=part.labels["label"].combine_chunks(),
         num_words=np.bincount(row[tokens], minlength=len(rows)),

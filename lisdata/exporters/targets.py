@@ -10,10 +10,10 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from lisdata.decompression import COMPRESSION_SUFFIXES
 from lisdata.errors import ExportError
 from lisdata.shards import InputInfo
 
-_COMPRESSION_SUFFIXES = (".gz", ".bz2", ".zst")
 _TEMPORARY = ".lisdata-export-{}.tmp"
 
 Parts = tuple[str, ...]
@@ -90,7 +90,7 @@ def _wanted_parts(info: InputInfo, suffix: str) -> Parts:
     """Return the parts of the name that an input's file should have; none where it would lead out of the folder."""
     name = info.name
     if info.compression is not None:
-        ending = next((s for s in _COMPRESSION_SUFFIXES if name.lower().endswith(s)), "")
+        ending = next((s for s in COMPRESSION_SUFFIXES if name.lower().endswith(s)), "")
         stem = name[: len(name) - len(ending)]
         name = stem if stem and not stem.endswith("/") else name
     path = PurePosixPath(name)

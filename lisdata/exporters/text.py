@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from lisdata.exporters.conversion_losses import count_conversion_losses
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.text_columns import iter_text_rows
 from lisdata.registry import ExportReport
@@ -19,7 +19,7 @@ class TextExporter:
     """Writes the documents one after another: the input's bytes where all of it was converted by source text or parsed.
 
     A unit of another source that does not end in a newline gets one; its linked mentions, fields and dependency trees
-    are losses. Those sentences are losses too that the conversion dropped, in whichever files they were.
+    are losses. Those sentences of the files are losses too that the conversion dropped.
     """
 
     name: str = "text"
@@ -28,11 +28,9 @@ class TextExporter:
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the text that came from `files`."""
         paths = target_paths(target, files, dataset.inputs)
-        losses: Counter[str] = Counter()
-        losses["dropped sentences"] = dataset.manifest.get("report", {}).get("dropped sentences", 0)
+        losses = count_conversion_losses(dataset, files)
         num_records = 0
         for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
             with replacing(path) as stream:
                 for columns, row in iter_text_rows(dataset, info.index):
                     document = columns.document(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ class TextColumns:
         self._kinds = np.asarray(part.contents["kind"])
         self._tau_offsets, tau = _flat(units, "tau")
         self._tau: UInt32 = np.asarray(tau)
-        further = np.flatnonzero(self._kinds[self._tau] != ContentKind.WORD)
+        further = np.flatnonzero(self._is_further(self._tau))
         self._num_further = np.diff(np.searchsorted(further, self._tau_offsets))
 
     @cached_property
@@ -62,6 +63,10 @@ class TextColumns:
     @cached_property
     def _incidences(self) -> _Incidences:
         return _Incidences(self._part)
+
+    def _is_further(self, contents: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
+        """Tell which contents say more than the document: neither words nor the handles of its own units."""
+        return ~np.isin(self._kinds[contents], (ContentKind.WORD, ContentKind.INSTANCE))
 
     def document(self, row: int) -> bytes:
         """Return the bytes of a unit; ExportError when the structure is no text."""
@@ -76,13 +81,13 @@ class TextColumns:
         return bool(self._num_heads[row])
 
     def participants(self, row: int) -> Iterator[Participant]:
-        """Yield the incidences that show no word, in order."""
+        """Yield the incidences that show no word and no unit of the document, in order."""
         if not self._num_further[row]:
             return
         columns = self._incidences
         first, last = columns.offsets[row : row + 2]
         contents = self._tau[self._tau_offsets[row] + columns.occurrence[first:last].astype(np.int64)]
-        for at in np.flatnonzero(self._kinds[contents] != ContentKind.WORD).tolist():
+        for at in np.flatnonzero(self._is_further(contents)).tolist():
             occurrence, instance = int(columns.occurrence[first + at]), int(columns.instance[first + at])
             content = int(contents[at])
             yield Participant(

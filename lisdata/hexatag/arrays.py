@@ -21,6 +21,9 @@ def flat_integers(values: Integers, dtype: type[np.signedinteger[Any]], name: st
     where there are not whole numbers in one dimension.
     """
     array = np.asarray(values)
+    if array.dtype.kind in "fO" and array.ndim == 1 and all(isinstance(value, int | np.integer) for value in values):
+        limits = np.iinfo(dtype)  # no type of numpy holds them all
+        array = np.array([min(max(int(value), limits.min), limits.max) for value in values], dtype)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise ValueError(f"{name}: expected integers in one dimension, found {array.dtype} of shape {array.shape}")
     if array.dtype != dtype and array.size:

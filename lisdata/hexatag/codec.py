@@ -71,8 +71,8 @@ def canonicalise(terminal: Integers, nonterminal: Integers, offsets: Integers | 
 
 
 def _values(numbers: Integers, begin: int, end: int) -> Sequence[int]:
-    part: Sequence[int] = np.asarray(numbers[begin:end]).tolist()
-    return part
+    part = numbers[begin:end]
+    return part if isinstance(part, Sequence) else np.asarray(part).tolist()
 
 
 def _place(row: int, num_rows: int) -> str:

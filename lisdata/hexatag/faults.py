@@ -15,6 +15,7 @@ from lisdata.kernels.tree_faults import TreeFault
 __all__ = ["TreeFault", "describe_fault", "describe_tag_fault"]
 
 _MAX_NAMED = 5
+_MAX_SHOWN_BITS = 256
 
 
 def describe_fault(fault: int | np.integer[Any], heads: Integers) -> str:
@@ -26,7 +27,7 @@ def describe_fault(fault: int | np.integer[Any], heads: Integers) -> str:
             return "a sentence without words"
         case TreeFault.OUT_OF_RANGE:
             word = next(word for word, head in enumerate(numbers, 1) if not 0 <= head <= num_words)
-            return f"word {word} has head {numbers[word - 1]} in a sentence of {_count(num_words)}"
+            return describe_far_head(word, shown_number(numbers[word - 1]), num_words)
         case TreeFault.SELF_LOOP:
             return f"word {next(word for word, head in enumerate(numbers, 1) if word == head)} is its own head"
         case TreeFault.NO_ROOT:
@@ -43,6 +44,11 @@ def describe_fault(fault: int | np.integer[Any], heads: Integers) -> str:
             return "a projective tree"
 
 
+def describe_far_head(word: int, head: str, num_words: int) -> str:
+    """Say that the head of a word, as it was written, is no word of its sentence."""
+    return f"word {word} has head {head} in a sentence of {count_of_words(num_words)}"
+
+
 def describe_tag_fault(terminal: Sequence[int], nonterminal: Sequence[int]) -> str:
     """Say what is wrong with tags of one sentence that cannot be decoded."""
     if not len(terminal):
@@ -51,12 +57,12 @@ def describe_tag_fault(terminal: Sequence[int], nonterminal: Sequence[int]) -> s
     for word, (leaf, node) in enumerate(zip(terminal, nonterminal, strict=True), 1):
         is_last = word == len(terminal)
         if not 0 <= leaf < len(TERMINAL_GLYPHS):
-            return f"word {word} has terminal tag {leaf}, which is none of 0 and 1"
+            return f"word {word} has terminal tag {shown_number(leaf)}, which is none of 0 and 1"
         if leaf == 1 and depth == 0:
             return f"word {word} is tagged {TERMINAL_GLYPHS[leaf]}, but no partial tree waits for a right child"
         depth += leaf == 0
         if not 0 <= node < len(NONTERMINAL_GLYPHS):
-            return f"word {word} has nonterminal tag {node}, which is none of 0 to 4"
+            return f"word {word} has nonterminal tag {shown_number(node)}, which is none of 0 to 4"
         if is_last != (node == 0):
             place = "the last word" if is_last else f"word {word} of {len(terminal)}"
             return f"{place} is tagged {NONTERMINAL_GLYPHS[node]}; EOS belongs to the last word alone"
@@ -66,8 +72,15 @@ def describe_tag_fault(terminal: Sequence[int], nonterminal: Sequence[int]) -> s
     return f"{depth - 1} partial {'tree waits' if depth == 2 else 'trees wait'} for a right child after the last word"
 
 
-def _count(num_words: int) -> str:
+def count_of_words(num_words: int) -> str:
+    """Return "1 word", "2 words" ..."""
     return "1 word" if num_words == 1 else f"{num_words} words"
+
+
+def shown_number(number: int) -> str:
+    """Return the digits of a number, or how many bits it has where these would not fit a line."""
+    bits = int(number).bit_length()
+    return str(number) if bits <= _MAX_SHOWN_BITS else f"a number of {bits} bits"
 
 
 def _listed(words: Sequence[int]) -> str:

@@ -4,6 +4,7 @@ An endpoint's index (position p, role s, instance e) becomes an operator, its ad
 attention compares endpoints by the journey P_{j->i} = A(i)^-1 A(j):
 
 * `endpoints`: what the address of each endpoint of a structure is made of;
+* `patches`: a grid's endpoints by patches of cells;
 * `rotations`, `blocks`: operators that commute, kept as angles, and those that need not;
 * `assignments`: from indices to operators: RoPE and its kin, roles and instances, content, learned identifiers;
 * `scores`: journeys, attention scores, attention;
@@ -40,6 +41,7 @@ from lisdata.journeys.commutation import commutator_size, forward_changes, insta
 from lisdata.journeys.consistency import addresses_of_rule, find_gauge, inconsistency, rule_of_addresses
 from lisdata.journeys.endpoints import StructureAddresses, addresses
 from lisdata.journeys.factorisation import coordinate_dependence, factorise, multiply_factors
+from lisdata.journeys.patches import GridEndpoints, grid_endpoints
 from lisdata.journeys.rotations import Rotations
 from lisdata.journeys.scores import attend, attention_scores, journey, pairwise_journeys, relation_rotation
 from lisdata.journeys.serialization import (
@@ -51,6 +53,7 @@ from lisdata.journeys.serialization import (
 
 __all__ = [
     "Blocks",
+    "GridEndpoints",
     "LearnedIdentifiers",
     "OffsetCounterexample",
     "RoleInstanceAssignment",
@@ -71,6 +74,7 @@ __all__ = [
     "find_gauge",
     "find_offset_counterexample",
     "forward_changes",
+    "grid_endpoints",
     "hirope_addresses",
     "inconsistency",
     "instance_dependence",

@@ -1,4 +1,4 @@
-"""A validating scanner of N-Triples: the triples and the distinct terms of a block.
+"""A validating scanner of N-Triples and N-Quads: the statements and the distinct terms of a block.
 
 It accepts exactly the lines it understands in full; any other line is marked, for a parser to judge.
 """
@@ -43,7 +43,10 @@ from lisdata.schema import NO_ROW, ContentKind
 PADDING = b"\n" + bytes(31)
 """What must follow a block in its buffer: scanning stops at the newline and reads whole words past it."""
 
-ROW = np.dtype([("begin", "i8"), ("end", "i8"), ("subject", "u4"), ("predicate", "u4"), ("object", "u4")], align=True)
+ROW = np.dtype(
+    [("begin", "i8"), ("end", "i8"), ("subject", "u4"), ("predicate", "u4"), ("object", "u4"), ("graph", "u4")],
+    align=True,
+)
 SPAN = np.dtype(
     [
         ("begin", "i8"),
@@ -58,7 +61,7 @@ SPAN = np.dtype(
 )
 
 _ENTITY, _BNODE, _LITERAL = int(ContentKind.ENTITY), int(ContentKind.BNODE), int(ContentKind.LITERAL)
-_ROWS, _TERMS, _SYMBOLS, _SUBJECT = 0, 1, 2, 3
+_ROWS, _TERMS, _SYMBOLS, _SUBJECT, _GRAPH, _HAS_GRAPHS = 0, 1, 2, 3, 4, 5
 
 
 @inner
@@ -139,10 +142,31 @@ def _is_token_at(data: Any, at: Any, size: Any, term: Any) -> Any:
 
 
 @inner
+def _scan_graph(
+    data: Any, at: Any, size: Any, row: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
+) -> Any:
+    """Fill in the graph at `at`; return the index of the first byte after it and blanks, -1 if it is not plain."""
+    if counts[_HAS_GRAPHS] == 0 or (data[at] != LESS and data[at] != UNDERSCORE):
+        return -1
+    graph = counts[_GRAPH]
+    if graph >= 0 and _is_token_at(data, at, size, terms[graph]):
+        row.graph = graph
+        return skip_blanks(data, at + terms[graph].end - terms[graph].begin)
+    end, quote = _token_end(data, at)
+    if end < 0:
+        return -1
+    number = _add_term(data, at, end, quote, terms, slots, symbols, symbol_slots, counts)
+    if number < 0:
+        return -1
+    row.graph = counts[_GRAPH] = number
+    return skip_blanks(data, end)
+
+
+@inner
 def _scan_triple(
     data: Any, at: Any, size: Any, row: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
 ) -> Any:
-    """Fill `row` from the triple at `at`; return the index of the line's end, -1 if the line is not plain."""
+    """Fill `row` from the statement at `at`; return the index of the line's end, -1 if the line is not plain."""
     first_part = 0
     subject = counts[_SUBJECT]
     if subject >= 0 and _is_token_at(data, at, size, terms[subject]):
@@ -165,8 +189,11 @@ def _scan_triple(
         else:
             row.object = number
         at = skip_blanks(data, end)
+    row.graph = NO_ROW
     if data[at] != DOT:
-        return -1
+        at = _scan_graph(data, at, size, row, terms, slots, symbols, symbol_slots, counts)
+        if at < 0 or data[at] != DOT:
+            return -1
     at = skip_blanks(data, at + 1)
     if data[at] == HASH:
         at = line_end(data, at)
@@ -194,7 +221,7 @@ def _scan(
     data: Any, at: Any, size: Any, rows: Any, terms: Any, slots: Any, symbols: Any, symbol_slots: Any, counts: Any
 ) -> Any:
     """Scan lines from `at` until slots grow scarce; return where it stopped."""
-    while at < size and 2 * counts[_TERMS] + 6 < len(slots) and 2 * counts[_SYMBOLS] + 2 < len(symbol_slots):
+    while at < size and 2 * counts[_TERMS] + 8 < len(slots) and 2 * counts[_SYMBOLS] + 2 < len(symbol_slots):
         begin = at
         at = skip_blanks(data, at)
         if data[at] == LF or data[at] == CR:
@@ -249,8 +276,8 @@ def _copy_lexicals(data: Any, terms: Any, offsets: Any, out: Any) -> Any:
 class ScannedBlock:
     """What `scan` found: `rows` (ROW) in order, distinct `terms` (SPAN) and `symbols`; offsets are into `data`.
 
-    A row whose `subject` is NO_ROW holds a line that was not understood. Two terms may spell one RDF term in two ways,
-    and terms of lines not understood may be among them.
+    A row whose `subject` is NO_ROW holds a line that was not understood; `graph` is NO_ROW in the default graph. Two
+    terms may spell one RDF term in two ways, and terms of lines not understood may be among them.
     """
 
     data: npt.NDArray[np.uint8]
@@ -267,16 +294,18 @@ class ScannedBlock:
         return binary_array(offsets, out[:size], pa.large_binary())
 
 
-def scan(block: bytes) -> ScannedBlock:
-    """Scan a block of whole lines that PADDING ends."""
+def scan(block: bytes, *, has_graphs: bool = False) -> ScannedBlock:
+    """Scan a block of whole lines that PADDING ends; with `has_graphs` a graph may follow an object (N-Quads)."""
     if not block.endswith(PADDING):
         raise ValueError("a block must end in PADDING")
     data = np.frombuffer(block, np.uint8)
     size = len(block) - len(PADDING)
     num_lines = _count_lines(data, size)
-    rows, terms, symbols = np.empty(num_lines, ROW), np.empty(3 * num_lines, SPAN), np.empty(num_lines, SPAN)
+    terms_a_line = 4 if has_graphs else 3
+    rows, symbols = np.empty(num_lines, ROW), np.empty(num_lines, SPAN)
+    terms = np.empty(terms_a_line * num_lines, SPAN)
     slots, symbol_slots = new_slots(1 << (4 * num_lines).bit_length()), new_slots(1 << 8)
-    counts = np.array((0, 0, 0, -1), np.int64)
+    counts = np.array((0, 0, 0, -1, -1, has_graphs), np.int64)
     at = 0
     while (at := _scan(data, at, size, rows, terms, slots, symbols, symbol_slots, counts)) < size:
         slots, symbol_slots = new_slots(4 * len(slots)), new_slots(4 * len(symbol_slots))

@@ -12,13 +12,25 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import types
 
-from lisdata.kernels.arrays import binary_array
-from lisdata.kernels.compiled import OUT_BYTES, OUT_INT64S, OUT_UINT64S, inner, kernel, load_u64
+from lisdata.kernels.arrays import binary_array, binary_buffers
+from lisdata.kernels.compiled import (
+    BYTES,
+    INT64S,
+    OUT_BYTES,
+    OUT_INT64S,
+    OUT_UINT32S,
+    OUT_UINT64S,
+    inner,
+    kernel,
+    load_u64,
+)
 from lisdata.kernels.spans import first_bytes, hash_of, new_slots, number_in, take_slot
+from lisdata.schema import NO_ROW
 
 UInt8 = npt.NDArray[np.uint8]
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
+UInt32 = npt.NDArray[np.uint32]
 
 _Tuple: Any = types.Tuple
 TABLE = _Tuple((OUT_UINT64S, OUT_INT64S, OUT_BYTES, OUT_INT64S))
@@ -112,3 +124,30 @@ class TextTable:
         """Return the texts by number, without a copy."""
         offsets = self._offsets[: len(self) + 1]
         return binary_array(offsets, self._known[: offsets[-1]], pa.large_binary())
+
+
+@kernel(types.int64(TABLE, BYTES, INT64S, types.Array(types.boolean, 1, "C", readonly=True), OUT_UINT32S, types.int64))
+def _number(table: Any, data: Any, offsets: Any, is_null: Any, rows: Any, row: Any) -> Any:
+    """Write the numbers of the texts from `row` on; return the row for which there was no room, or the end."""
+    while row < len(rows) and has_room(table, 1):
+        if len(is_null) == 0 or not is_null[row]:
+            rows[row] = number_of(table, data, offsets[row], offsets[row + 1])
+        row += 1
+    return row
+
+
+def number_texts(columns: list[pa.LargeBinaryArray]) -> tuple[pa.LargeBinaryArray, list[UInt32]]:
+    """Return the distinct texts of several columns by first appearance, and the number of each, NO_ROW for null."""
+    buffers = [binary_buffers(column) for column in columns]
+    max_bytes = sum(int(offsets[-1] - offsets[0]) for offsets, _ in buffers)
+    table = TextTable(sum(map(len, columns)), max_bytes)
+    numbers = []
+    for column, (offsets, data) in zip(columns, buffers, strict=True):
+        padded = np.empty(int(offsets[-1] - offsets[0]) + _READ_PAST, np.uint8)
+        padded[:-_READ_PAST], padded[-_READ_PAST:] = data[offsets[0] : offsets[-1]], 0
+        is_null = np.asarray(column.is_null()) if column.null_count else np.empty(0, np.bool_)
+        rows, row = np.full(len(column), NO_ROW, np.uint32), 0
+        while (row := _number(table.arrays, padded, offsets - offsets[0], is_null, rows, row)) < len(rows):
+            table.make_room(1)
+        numbers.append(rows)
+    return table.to_arrow(), numbers

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import tee
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from lisdata.datasets import open as open_dataset
 from lisdata.errors import PlanError
-from lisdata.loader.batches import Batch, BatchForm, BatchMaker
-from lisdata.loader.order import Shuffle, order_of
-from lisdata.loader.plans import BatchPlan, Split, Tail
+from lisdata.loader.batches import Batch, BatchForm
+from lisdata.loader.grouping import LongRows
+from lisdata.loader.mixing import Mixture, open_tokens, pad_id_of
+from lisdata.loader.order import Shuffle
+from lisdata.loader.plans import Progress, Tail
 from lisdata.loader.prefetch import WorkerProcesses, make_in_thread
-from lisdata.shards import IncidenceDataset
+from lisdata.loader.stream import Grouped, Topology, make_orders, make_stream
 from lisdata.token_shards.dataset import TokenDataset
 
 STATE_VERSION = 1
@@ -25,7 +27,7 @@ _ROWS_PER_TASK = 512
 class Loader:
     """Iterates over the rest of an epoch in batches of `batch_size` rows for this rank, of `world_size` ranks.
 
-    `dataset` is a TokenDataset, or the folder of one.
+    `dataset` is a TokenDataset, or the folder of one, or a `Mixture` of several.
 
     The order of the rows is a function of seed and epoch alone. Global batch k is elements [k B W, (k + 1) B W) of
     that order, split evenly over the ranks: no row is left out or seen by two of them. The last, incomplete global
@@ -33,8 +35,19 @@ class Loader:
     of such a loader it is given); "drop", left out; "ragged", as short as it is, and empty on a rank that has no row
     left. Every rank gets the same number of batches.
 
-    A batch is a dict: the columns (see `BatchForm`), and `length`, `kind` and `row` (number in the dataset), int64 (B).
-    `input_ids` are padded with `pad_id`, by default that of the tokenizer, or 0 where it has none.
+    With `bucket`, rows of about equal length come together, that many at a time (best batch_size x world_size): there
+    is less padding, and the order is still a function of seed, epoch and bucket alone.
+
+    With `pack_to`, a batch is `batch_size` packs of that many tokens. Each row goes into the first pack with room for
+    it, among those of `pack_window` rows; one that is longer is cut, or by `long_rows` "split" into documents of their
+    own. See `BatchForm` for what such a batch holds.
+
+    With `max_tokens`, a batch has as many rows as stay, padding included, within that many tokens (and within
+    `batch_size`, if it is given); a longer row is cut. `bucket` then sorts 64 buckets of rows by length.
+
+    A batch is a dict: the columns (see `BatchForm`), and `length`, `kind` and `row` (number in the dataset), int64 (B);
+    of a mixture also `source`, the number of the dataset. `input_ids` are padded with `pad_id`, by default that of the
+    tokenizer, or 0 where it has none.
     Batches are made ahead by one thread (at least `prefetch` of them, small ones in groups; 0: none), or by
     `num_workers` processes (`prefetch` each), started by `start_method`. `pin_memory` takes effect where CUDA is
     available. Rank and world size are those of torch.distributed when it is initialised, else of RANK and WORLD_SIZE,
@@ -46,11 +59,16 @@ class Loader:
 
     def __init__(
         self,
-        dataset: TokenDataset | str | Path,
-        batch_size: int,
+        dataset: TokenDataset | Mixture | str | Path,
+        batch_size: int | None = None,
         *,
         shuffle: Shuffle = True,
         window: int | None = None,
+        bucket: int | None = None,
+        pack_to: int | None = None,
+        pack_window: int | None = None,
+        long_rows: LongRows = "cut",
+        max_tokens: int | None = None,
         seed: int = 0,
         rank: int | None = None,
         world_size: int | None = None,
@@ -67,40 +85,44 @@ class Loader:
     ) -> None:
         if num_workers < 0 or prefetch < 0:
             raise ValueError(f"expected {num_workers=} and {prefetch=} of at least 0")
-        dataset = _opened(dataset)
-        self.dataset, self._prefetch = dataset, prefetch
-        rank, world_size = _rank_of_world(rank, world_size)
-        self._split = Split(num_rows=len(dataset), batch_size=batch_size, rank=rank, world_size=world_size, tail=tail)
-        self._order = order_of(len(dataset), shuffle=shuffle, window=window, seed=seed)
+        self.dataset = dataset if isinstance(dataset, Mixture) else open_tokens(dataset)
+        self._batch_size, self._prefetch = batch_size, prefetch
         chosen = None if columns is None else tuple(columns)
         if pad_id is None:
-            pad_id = (dataset.manifest.get("tokenizer") or {}).get("pad_id") or 0
+            pad_id = pad_id_of(self.dataset) or 0
         form = BatchForm(layout=layout, columns=chosen, pad_to=pad_to, max_length=max_length, pad_id=pad_id)
+        grouped = Grouped(pack_to=pack_to, pack_window=pack_window, long_rows=long_rows, max_tokens=max_tokens)
+        rank, world_size = _rank_of_world(rank, world_size)
+        self._topology = Topology(batch_size=batch_size, rank=rank, world_size=world_size, tail=tail)
+        orders = make_orders(self.dataset, shuffle=shuffle, window=window, seed=seed)
         pin = pin_memory and torch.cuda.is_available()
-        self._maker = BatchMaker(dataset, self._order, form, has_filler=tail == "pad", pin=pin and num_workers == 0)
-        self._maker.check_columns()
+        self._stream = make_stream(
+            self.dataset, orders, self._topology, form, grouped, bucket=bucket, seed=seed, pin=pin and num_workers == 0
+        )
+        self._stream.maker.check_columns()
         self._workers = (
-            WorkerProcesses(self._maker, num_workers, depth=prefetch, pin_memory=pin, start_method=start_method)
+            WorkerProcesses(self._stream.maker, num_workers, depth=prefetch, pin_memory=pin, start_method=start_method)
             if num_workers
             else None
         )
-        self._epoch = self._consumed = 0
+        self._epoch, self._progress = 0, Progress(0)
+        self._num_batches: tuple[int, int] | None = None
         self._turn = 0
 
     @property
-    def batch_size(self) -> int:
-        """Rows of a batch of this rank."""
-        return self._split.batch_size
+    def batch_size(self) -> int | None:
+        """Rows, or packs, of a batch of this rank; the most under a budget of tokens, None where that alone limits."""
+        return self._batch_size
 
     @property
     def rank(self) -> int:
         """The number of this rank."""
-        return self._split.rank
+        return self._topology.rank
 
     @property
     def world_size(self) -> int:
         """The number of ranks."""
-        return self._split.world_size
+        return self._topology.world_size
 
     @property
     def epoch(self) -> int:
@@ -109,12 +131,14 @@ class Loader:
 
     @property
     def consumed(self) -> int:
-        """How many rows of the epoch all ranks together have been handed."""
-        return self._consumed
+        """How many rows of the epoch all ranks together have been handed; of packs and budgets, in whole windows."""
+        return self._progress.consumed
 
     def __len__(self) -> int:
-        """Return the number of batches of a whole epoch."""
-        return self._split.num_batches
+        """Return the number of batches of the present epoch, all of it; packs and budgets are cut to count them."""
+        if self._num_batches is None or self._num_batches[0] != self._epoch:
+            self._num_batches = self._epoch, self._stream.steps.num_batches(self._epoch)
+        return self._num_batches[1]
 
     def __iter__(self) -> Iterator[Batch]:
         self._turn += 1
@@ -125,73 +149,71 @@ class Loader:
         if epoch < 0:
             raise ValueError(f"expected an epoch of at least 0, got {epoch}")
         if epoch != self._epoch:
-            self._move(epoch, 0)
+            self._move(epoch, Progress(0))
 
     def restart(self) -> None:
         """Go back to the begin of the present epoch."""
-        self._move(self._epoch, 0)
+        self._move(self._epoch, Progress(0))
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the loader stands: JSON, the same on every rank, good for any world, batch size or workers.
 
-        It counts batches handed out by the iterator, not those made ahead.
+        It counts batches handed out by the iterator, not those made ahead. `groups` are packs or batches handed out of
+        the window that is begun, `drawn` the rows that were drawn from each source of a mixture.
         """
-        return {
-            "version": STATE_VERSION,
-            "dataset": self.dataset.fingerprint,
-            "order": self._order.settings,
-            "epoch": self._epoch,
-            "consumed": self._consumed,
-        }
+        consumed, groups = self._progress
+        state = self._identity() | {"epoch": self._epoch, "consumed": consumed}
+        if self._stream.steps.settings:
+            state["groups"] = groups
+        if self._stream.counted is not None:
+            state["drawn"] = self._stream.counted.drawn(self._epoch * len(self.dataset) + consumed)
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to where `state_dict` was taken; an iterator in use ends to be valid.
 
         Raises PlanError for a state of another dataset, or of settings that give another order.
         """
-        expected = self.state_dict()
-        for name in ("version", "dataset", "order"):
-            if state.get(name) != expected[name]:
-                raise PlanError(f"state of a loader: expected {name} {expected[name]!r}, found {state.get(name)!r}")
-        epoch, consumed = state.get("epoch"), state.get("consumed")
-        if not isinstance(epoch, int) or not isinstance(consumed, int) or epoch < 0:
-            raise PlanError(f"state of a loader: expected an epoch and a count of rows, found {epoch!r}, {consumed!r}")
-        if not 0 <= consumed <= self._order.num_rows:
-            raise PlanError(f"state of a loader: expected up to {self._order.num_rows} rows, found {consumed}")
-        self._move(epoch, consumed)
+        for name, expected in self._identity().items():
+            if state.get(name) != expected:
+                raise PlanError(f"state of a loader: expected {name} {expected!r}, found {state.get(name)!r}")
+        epoch, consumed, groups = state.get("epoch"), state.get("consumed"), state.get("groups", 0)
+        if not isinstance(epoch, int) or not isinstance(consumed, int) or not isinstance(groups, int) or epoch < 0:
+            raise PlanError(
+                f"state of a loader: expected an epoch and a count of rows, found {epoch!r}, {consumed!r}, {groups!r}"
+            )
+        self._stream.resume(epoch, Progress(consumed, groups), state.get("drawn"))
+        self._move(epoch, Progress(consumed, groups))
 
-    def _move(self, epoch: int, consumed: int) -> None:
+    def _identity(self) -> dict[str, Any]:
+        return {"version": STATE_VERSION, "dataset": self.dataset.fingerprint, "order": self._stream.settings}
+
+    def _move(self, epoch: int, progress: Progress) -> None:
         self._turn += 1
-        self._epoch, self._consumed = epoch, consumed
+        self._epoch, self._progress = epoch, progress
 
     def _batches(self, turn: int) -> Iterator[Batch]:
-        epoch, begin = self._epoch, self._consumed
-        batches = self._made_batches(self._split.plans(epoch, begin))
-        for plan in self._split.plans(epoch, begin):
+        epoch = self._epoch
+        plans, made = tee(self._stream.steps.plans(epoch, self._progress))
+        batches = self._made_batches(made)
+        for plan in plans:
             if self._turn != turn:  # looked at first: the batch that is asked for belongs to the newer iterator
                 raise RuntimeError("this iterator of the loader has ended: the loader was iterated or moved again")
             batch = next(batches)
-            self._consumed = plan.global_end
+            self._progress = plan.progress
             yield batch
         if self._turn == turn:
-            self._move(epoch + 1, 0)
+            self._move(epoch + 1, Progress(0))
 
-    def _made_batches(self, plans: Iterator[BatchPlan]) -> Iterator[Batch]:
+    def _made_batches(self, plans: Iterator[Any]) -> Iterator[Batch]:
+        make = self._stream.maker.make
         if self._workers is not None:
             return self._workers.make(plans)
         if self._prefetch:
-            group = max(1, _ROWS_PER_TASK // self.batch_size)
-            return make_in_thread(self._maker.make, plans, self._prefetch, group=group)
-        return map(self._maker.make, plans)
-
-
-def _opened(dataset: TokenDataset | str | Path) -> TokenDataset:
-    found = open_dataset(dataset) if isinstance(dataset, str | Path) else dataset
-    if isinstance(found, IncidenceDataset):
-        raise ValueError(f"{found.path} holds structures, not yet tokens: encode it first (lisdata.encode)")
-    if not isinstance(found, TokenDataset):
-        raise ValueError(f"expected a TokenDataset or the folder of one, got {type(found).__name__}")
-    return found
+            is_by_row = self._batch_size is not None and not self._stream.steps.settings
+            group = max(1, _ROWS_PER_TASK // self._batch_size) if is_by_row and self._batch_size else 1
+            return make_in_thread(make, plans, self._prefetch, group=group)
+        return map(make, plans)
 
 
 def _rank_of_world(rank: int | None, world_size: int | None) -> tuple[int, int]:

@@ -6,16 +6,32 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader
 
-from lisdata.loader.batches import Batch, BatchMaker
-from lisdata.loader.plans import BatchPlan
+from lisdata.loader.batches import Batch
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+
+class Maker(Protocol):
+    """Makes batches from plans of its own kind, here or as the dataset of worker processes."""
+
+    def check_columns(self) -> None:
+        """Raise ValueError when a column is asked for that is not there."""
+
+    def __getitem__(self, plan: Any) -> tuple[Tensor, Any]:
+        """Return a batch as its memory and its shape: what a worker process sends."""
+
+    def views(self, memory: Tensor, shape: Any) -> Batch:
+        """Cut the memory of a batch into its tensors."""
+
+    def make(self, plan: Any) -> Batch:
+        """Return a batch."""
 
 
 def make_in_thread(make: Callable[[P], R], plans: Iterable[P], depth: int, *, group: int = 1) -> Iterator[R]:
@@ -49,7 +65,7 @@ class WorkerProcesses:
     """
 
     def __init__(
-        self, maker: BatchMaker, num_workers: int, *, depth: int, pin_memory: bool, start_method: str | None
+        self, maker: Maker, num_workers: int, *, depth: int, pin_memory: bool, start_method: str | None
     ) -> None:
         self._maker = maker
         self._plans = _Plans()
@@ -66,7 +82,7 @@ class WorkerProcesses:
             generator=torch.Generator(),  # else each epoch would draw a number from PyTorch's global one
         )
 
-    def make(self, plans: Iterable[BatchPlan]) -> Iterator[Batch]:
+    def make(self, plans: Iterable[Any]) -> Iterator[Batch]:
         """Yield the batches of `plans`, in order; an earlier call's iterator ends to be valid.
 
         Raises RuntimeError when a worker process dies.
@@ -83,9 +99,9 @@ class WorkerProcesses:
 class _Plans:
     """What the DataLoader asks for its next index."""
 
-    plans: Iterable[BatchPlan] = ()
+    plans: Iterable[Any] = ()
 
-    def __iter__(self) -> Iterator[BatchPlan]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.plans)
 
 

@@ -88,6 +88,20 @@ MODELS: dict[str, ModelEntry] = {
         columns=("input_ids", "role", "instance", "position", "document"),
         summary="endpoints of any token shards, addressed by position, role and instance",
     ),
+    "added-addresses": ModelEntry(
+        module="lisdata.models.added_addresses",
+        config_name="AddedAddressesConfig",
+        model_name="AddedAddresses",
+        columns=("input_ids", "role", "instance", "position", "document"),
+        summary="the LISformer's role and instance vectors, added instead of turned by",
+    ),
+    "role-biases": ModelEntry(
+        module="lisdata.models.role_biases",
+        config_name="RoleBiasesConfig",
+        model_name="RoleBiases",
+        columns=("input_ids", "role", "position", "document"),
+        summary="endpoints under a scalar bias for each pair of roles",
+    ),
     "sipe-transformer-xl": ModelEntry(
         module="lisdata.models.transformer_xl",
         config_name="TransformerXlConfig",

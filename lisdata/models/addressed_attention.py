@@ -61,21 +61,34 @@ class AddressedAttention:
             document = torch.where(document < 0, padding, document)
         self.chunks = list(_plan_chunks(last, document, self.dtype, chunk_size))
 
-    def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Return the attended values; all of shape (B, H, T, D/H)."""
+    def __call__(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        complete_key: Tensor | None = None,
+        complete_value: Tensor | None = None,
+    ) -> Tensor:
+        """Return the attended values; all of shape (B, H, T, D/H).
+
+        Where the key's instance is complete, `complete_key` and `complete_value`, if given, stand for key and value.
+        """
+        further = (complete_key, complete_value)
         if not query.is_cpu or query.dtype == self.dtype:
-            return self._attend(query, key, value)
+            return self._attend(query, key, value, *further)
         # On a CPU a whole step is 1.4 times as fast with this masked attention in float32 as in bfloat16.
         with torch.autocast("cpu", enabled=False):
-            wide = self._attend(query.to(self.dtype), key.to(self.dtype), value.to(self.dtype))
-        return wide.to(query.dtype)
+            q, k, v = (x.to(self.dtype) for x in (query, key, value))
+            return self._attend(q, k, v, *(x if x is None else x.to(self.dtype) for x in further)).to(query.dtype)
 
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def _attend(
+        self, query: Tensor, key: Tensor, value: Tensor, complete_key: Tensor | None, complete_value: Tensor | None
+    ) -> Tensor:
         query, local_key = rotate(query, self.local), rotate(key, self.local)
-        offset_key = rotate(local_key, self.offset)
+        offset_key = rotate(local_key if complete_key is None else rotate(complete_key, self.local), self.offset)
         queries = query.split(self.chunk_size, dim=2)
         keys = _gather(self.chunks, offset_key, local_key)
-        values = _gather(self.chunks, value)
+        values = _gather(self.chunks, *(x for x in (complete_value, value) if x is not None))
         attended = [
             scaled_dot_product_attention(q, k, v, attn_mask=chunk.mask.to(q.dtype)).transpose(1, 2)
             for q, k, v, chunk in zip(queries, keys, values, self.chunks, strict=True)

@@ -16,16 +16,25 @@ class LisformerConfig(TransformerConfig):
     """Size of the general LISformer.
 
     `num_roles` is the number of rows of the dataset's role label list, by which `role` is numbered. Without
-    `instance_addresses` an endpoint has its position and role only, R_e = I.
+    `instance_addresses` an endpoint has its position and role only, R_e = I. What an instance's content is turned by
+    before it is pooled: `pooled` "address", position and role (LIS appendix F.1), or "role" alone (F.4). With
+    `num_identifiers` instance e of a row is turned by learned angles of its number e, modulo that many, instead of
+    by its content: the baseline of learned identifiers (LIS appendix B).
     """
 
     num_roles: int
     instance_addresses: bool = True
+    pooled: str = "address"
+    num_identifiers: int | None = None
 
     def __post_init__(self) -> None:
         TransformerConfig.__post_init__(self)
         if self.num_roles < 1:
             raise ValueError(f"{self.num_roles=} is not a positive number")
+        if self.pooled not in ("address", "role"):
+            raise ValueError(f"{self.pooled=} is neither address nor role")
+        if self.num_identifiers is not None and (self.num_identifiers < 1 or self.instance_addresses):
+            raise ValueError(f"{self.num_identifiers=} is for instance_addresses = false, and a positive number")
 
 
 class Lisformer(nn.Module):
@@ -46,6 +55,10 @@ class Lisformer(nn.Module):
         self.role_angles = nn.Embedding(config.num_roles, config.width // 2)
         nn.init.normal_(self.role_angles.weight, std=0.1)
         self.instance_address = ContentAddress(config.width) if config.instance_addresses else None
+        self.identifier_angles = None
+        if config.num_identifiers is not None:
+            self.identifier_angles = nn.Embedding(config.num_identifiers, config.width // 2)
+            nn.init.normal_(self.identifier_angles.weight, std=0.1)
 
     def forward(
         self,
@@ -63,14 +76,18 @@ class Lisformer(nn.Module):
         num_heads = self.config.num_attention_heads
         embedded = self.transformer.embedding(input_ids)
         frequency = rotary_frequencies(self.config, input_ids.device)
-        angles = position_angles(position, frequency, embedded.dtype)
-        angles = angles + self.role_angles(role.clamp(min=0)).masked_fill((role < 0)[..., None], 0)
+        role_angles = self.role_angles(role.clamp(min=0)).masked_fill((role < 0)[..., None], 0)
+        angles = position_angles(position, frequency, embedded.dtype) + role_angles
+        if self.identifier_angles is not None:
+            number = instance.clamp(min=0) % self.identifier_angles.num_embeddings
+            angles = angles + self.identifier_angles(number).masked_fill((instance < 0)[..., None], 0)
         local = turn(angles)
         if self.instance_address is None:
             offset, last = torch.ones_like(local), torch.full_like(instance, instance.shape[1])
         else:
             layout = instance_layout(instance, document)
-            offset, last = turn(self.instance_address(embedded, local, layout)), layout.last
+            rotation = local if self.config.pooled == "address" else turn(role_angles)
+            offset, last = turn(self.instance_address(embedded, rotation, layout)), layout.last
         attention = AddressedAttention(split_heads(local, num_heads), split_heads(offset, num_heads), last, document)
         logits: Tensor = self.transformer(embedded, attention)
         return logits

@@ -1,6 +1,6 @@
 """The pre-norm Transformer that every model here shares; each model hands in its own attention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor, nn
@@ -81,10 +81,11 @@ class Transformer(nn.Module):
         self.final_norm = nn.LayerNorm(config.width)
         self.output = nn.Linear(config.width, config.vocabulary_size)
 
-    def forward(self, embedded: Tensor, attention: Attention) -> Tensor:
-        """Return logits (B, T, V) from embedded tokens (B, T, D), with one attention for all layers."""
+    def forward(self, embedded: Tensor, attention: Attention | Sequence[Attention]) -> Tensor:
+        """Return logits (B, T, V) from embedded tokens (B, T, D), with one attention for all layers or one for each."""
+        attentions = attention if isinstance(attention, Sequence) else [attention] * len(self.blocks)
         hidden = self.dropout(embedded)
-        for block in self.blocks:
-            hidden = block(hidden, attention)
+        for block, attend in zip(self.blocks, attentions, strict=True):
+            hidden = block(hidden, attend)
         logits: Tensor = self.output(self.final_norm(hidden))
         return logits

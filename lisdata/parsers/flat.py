@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from lisdata.hexatag.arrays import flat_integers
 from lisdata.parsers.sentences import ParsedSentence
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
-_NO_WORD = np.iinfo(np.int32).max  # stands for a head that int32 cannot hold: no sentence is that long
+_INT32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,8 @@ class FlatParses:
     `text` (M,) is the number of a sentence's text, `sentence_begin` (M,) a character of that; words of sentence m are
     rows offsets[m] : offsets[m + 1]. `begin` and `end` (N,) are characters of the text, `head` (N,) is 1-based inside
     the sentence with 0 = root, `deprel` (N,) holds rows of `deprels`. `forms` has an entry a word, or is None where
-    spans spell all of them.
+    spans spell all of them. `huge_heads` has the true head of a row where int32 cannot hold it and `head` has the
+    nearest number that it does: no sentence is that long.
     """
 
     text: Int64
@@ -36,6 +38,11 @@ class FlatParses:
     deprel: Int64
     deprels: list[str]
     forms: list[str] | None = None
+    huge_heads: dict[int, int] = field(default_factory=dict)
+
+    def heads_in(self, first: int, last: int) -> list[int]:
+        """Return the heads of rows first : last as the parser gave them."""
+        return [self.huge_heads.get(row, head) for row, head in enumerate(self.head[first:last].tolist(), first)]
 
     def to_sentences(self, num_texts: int) -> list[list[ParsedSentence]]:
         """Return the sentences of each of `num_texts` texts; a sentence ends with its last word."""
@@ -63,16 +70,20 @@ def flatten(texts: Sequence[str], parses: Iterable[Sequence[ParsedSentence]]) ->
     sentences = [sentence for _, sentence in pairs]
     rows: dict[str, int] = {}
     deprel = [rows.setdefault(name, len(rows)) for sentence in sentences for name in sentence.deprels]
+    heads = [head for sentence in sentences for head in sentence.heads]
+    head = flat_integers(heads, np.int32, "heads")
+    is_extreme = (head == _INT32.min) | (head == _INT32.max)
     return FlatParses(
         text=np.array([number for number, _ in pairs], np.int64),
         sentence_begin=np.array([sentence.begin for sentence in sentences], np.int64),
         offsets=np.cumsum([0, *(len(sentence.heads) for sentence in sentences)], dtype=np.int64),
         begin=_numbers(sentence.word_begins for sentence in sentences),
         end=_numbers(sentence.word_ends for sentence in sentences),
-        head=np.clip(_numbers(sentence.heads for sentence in sentences), -1, _NO_WORD).astype(np.int32),
+        head=head,
         deprel=np.array(deprel, np.int64),
         deprels=list(rows),
         forms=[form for number, sentence in pairs for form in sentence.forms_in(texts[number])],
+        huge_heads={row: heads[row] for row in np.flatnonzero(is_extreme).tolist()},
     )
 
 
@@ -81,11 +92,13 @@ def join_parses(parts: Sequence[FlatParses], num_texts: Sequence[int]) -> FlatPa
     rows: dict[str, int] = {}
     row_of = [np.array([rows.setdefault(name, len(rows)) for name in part.deprels], np.int64) for part in parts]
     text, offsets, deprel = [], [np.zeros(1, np.int64)], []
+    huge_heads: dict[int, int] = {}
     first_text = first_word = 0
-    for part, count, row in zip(parts, num_texts, row_of, strict=True):
+    for part, count, rows_of_part in zip(parts, num_texts, row_of, strict=True):
         text.append(part.text + first_text)
         offsets.append(part.offsets[1:] + first_word)
-        deprel.append(row[part.deprel])
+        deprel.append(rows_of_part[part.deprel])
+        huge_heads |= {row + first_word: head for row, head in part.huge_heads.items()}
         first_text, first_word = first_text + count, first_word + len(part.head)
     forms = [part.forms for part in parts if part.forms is not None]
     return FlatParses(
@@ -98,6 +111,7 @@ def join_parses(parts: Sequence[FlatParses], num_texts: Sequence[int]) -> FlatPa
         deprel=np.concatenate(deprel),
         deprels=list(rows),
         forms=list(chain.from_iterable(forms)) if forms else None,
+        huge_heads=huge_heads,
     )
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 
+from lisdata.parsers.checking import check_parses
 from lisdata.parsers.flat import FlatParses, flatten
-from lisdata.parsers.sentences import ParsedSentence, Parser, ParserError, check_parses
+from lisdata.parsers.sentences import ParsedSentence, Parser, ParserError
 from lisdata.parsers.spacy_pipeline import SpacyParser, pin_pipeline, spacy_parser
 
 
@@ -61,6 +62,8 @@ def parse(texts: Sequence[str], parser: str | Parser = "spacy") -> Iterator[list
 
     Raises ParserError for a parser that cannot be loaded, or does not give what `Parser` promises.
     """
+    if isinstance(texts, str):
+        raise ValueError("expected a list of texts, got one text: give it in a list")
     if isinstance(parser, str):
         yield from check_parses(texts, load_parser(parser), parser, _number)
     else:

@@ -44,7 +44,7 @@ def tag_text(
     for a parser that cannot be loaded or does not do its part, TreeError for what is no tree.
     """
     (sentences,) = parse([text], parser)
-    heads = np.array([head for sentence in sentences for head in sentence.heads], np.int32)
+    heads = [head for sentence in sentences for head in sentence.heads]
     offsets = np.cumsum([0, *(len(sentence.heads) for sentence in sentences)])
     tagged = tag_trees(heads, offsets, lift=non_projective == "projectivize")
     found = []
@@ -55,7 +55,7 @@ def tag_text(
         rows = slice(offsets[number], offsets[number + 1])
         if fault != TreeFault.NONE:
             where = f"sentence {number + 1} ({text[sentence.begin : sentence.end][:40]!r})"
-            raise TreeError(f"{where}: {describe_fault(fault, heads[rows])}")
+            raise TreeError(f"{where}: {describe_fault(fault, sentence.heads)}")
         tags = tagged.terminal[rows].tolist(), tagged.nonterminal[rows].tolist()
         found.append(_tagged(text, sentence, *tags, num_lifted=int(tagged.lifted[number])))
     return found

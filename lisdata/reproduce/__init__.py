@@ -15,16 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentEntry:
-    """Where an experiment is: the module whose `EXPERIMENT` it is."""
+    """Where an experiment is: the module whose `EXPERIMENT` it is; whether it needs an input that is given."""
 
     module: str
     summary: str
+    needs_data: bool = False
 
 
 EXPERIMENTS: dict[str, ExperimentEntry] = {
     "lis-table-3": ExperimentEntry(
         module="lisdata.reproduce.lis_table_3",
-        summary="Perplexity of character models against context length, with controls",
+        summary="Perplexity of character models against context length, with controls; --data: Tiny Shakespeare",
+        needs_data=True,
+    ),
+    "lis-tables-8-11": ExperimentEntry(
+        module="lisdata.reproduce.lis_binding",
+        summary="Names spelled in a sentence from facts in the prefix, with controls ",
     ),
 }
 

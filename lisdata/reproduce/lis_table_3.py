@@ -110,8 +110,9 @@ VARIANTS: dict[str, _Variant] = {
 }
 
 
-def prepare(data: Path, directory: Path, scale: Table3Scale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: Table3Scale) -> JsonDict:
     """Convert and encode the text, unless that is done, and say which text it is."""
+    assert data is not None  # the experiment's entry says that it needs one
     recipe = _recipe(data, scale, ModelStep(label="rope", model="rope"), seed=0)
     make_data(recipe, directory, workers=1, on_step=lambda label: lambda progress: None)
     dataset = open_tokens(recipe, directory)
@@ -127,6 +128,7 @@ def prepare(data: Path, directory: Path, scale: Table3Scale) -> JsonDict:
 def run(request: RunRequest) -> JsonDict:
     """Train one variant, or go on training it, and read the held-out text with it at every context length."""
     scale: Table3Scale = request.scale
+    assert request.data is not None
     variant = VARIANTS[request.variant]
     size = {name: getattr(scale, name) for name in ("width", "num_layers", "num_attention_heads")}
     step = ModelStep(label=request.name, model=variant.model, settings=size | variant.settings(scale, request.seed))

@@ -24,7 +24,7 @@ from lisdata.atomic import write_atomically
 from lisdata.engines import run_units
 from lisdata.errors import PlanError, SchemaError
 from lisdata.locks import hold_lock
-from lisdata.reproduce import load_experiment
+from lisdata.reproduce import EXPERIMENTS, load_experiment
 from lisdata.reproduce.machine import describe_machine
 from lisdata.settings import build_settings
 from lisdata.training.report import describe_versions
@@ -38,9 +38,9 @@ OnProgress = Callable[[float, int, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One run: a variant under a seed. `scale` is one of the experiment's settings; `data` its input."""
+    """One run: a variant under a seed. `scale` is one of the experiment's settings; `data` its input, if it has one."""
 
-    data: Path
+    data: Path | None
     directory: Path
     scale: Any
     variant: str
@@ -66,7 +66,7 @@ class Experiment:
     name: str
     variants: tuple[str, ...]
     scales: Mapping[str, Any]
-    prepare: Callable[[Path, Path, Any], JsonDict]
+    prepare: Callable[[Path | None, Path, Any], JsonDict]
     run: Callable[[RunRequest], JsonDict]
     report: Callable[[list[JsonDict], Any, Path], str]
 
@@ -86,7 +86,7 @@ def choose_scale(experiment: Experiment, name: str, changes: Sequence[str] = (),
 def reproduce(
     name: str,
     *,
-    data: Path,
+    data: Path | None,
     directory: Path,
     scale: Any,
     num_seeds: int,
@@ -102,6 +102,8 @@ def reproduce(
     KeyboardInterrupt when a signal ended a training, whose state is saved.
     """
     experiment = load_experiment(name)
+    if EXPERIMENTS[name].needs_data and data is None:
+        raise ValueError(f"{name} needs its input: expected data (--data FILE)")
     unknown = [variant for variant in variants if variant not in experiment.variants]
     if unknown:
         raise ValueError(f"{name} has no variant {', '.join(unknown)}: it has {', '.join(experiment.variants)}")
@@ -157,7 +159,7 @@ class _RunOne:
     """Does one run and writes its record; picklable as long as it shows nothing."""
 
     experiment: str
-    data: Path
+    data: Path | None
     directory: Path
     scale: Any
     facts: JsonDict

@@ -35,7 +35,10 @@ MIN_CHUNK_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputInfo:
-    """An input that the dataset was made from, and by which source and options."""
+    """An input that the dataset was made from, and by which source and options.
+
+    `report` counts what happened on the way, by name; None in a dataset that only has the report on all its inputs.
+    """
 
     index: int
     name: str
@@ -45,6 +48,7 @@ class InputInfo:
     exporter: str
     options: dict[str, Any] = field(default_factory=dict)
     records: dict[str, int] = field(default_factory=dict)
+    report: dict[str, int] | None = None
 
 
 def _schema(table: str, columns: tuple[str, ...] | None) -> pa.Schema:
@@ -208,6 +212,7 @@ class IncidenceDataset:
             exporter=origin["exporter"],
             options=origin["options"],
             records=entry["records"],
+            report=entry.get("report"),
         )
 
     def __len__(self) -> int:

@@ -26,6 +26,7 @@ _INCIDENCE = {
             "compression": (str, None),
             "origin": COUNT,
             "records": _RECORDS,
+            "report?": _COUNTS,
         }
     ],
     "parts": [
@@ -93,7 +94,12 @@ def _incidence_conflicts(body: dict[str, Any]) -> Iterator[str]:
             yield f"parts[{number}].inputs: expected a range of the {num_inputs} inputs, found {bounds}"
     yield from _repeated_names(parts)
     for name in ("counts", "kinds"):
-        yield from _wrong_sums(name, body[name], [part[name] for part in parts])
+        yield from _wrong_sums(name, body[name], [part[name] for part in parts], "the parts")
+    reports = [entry["report"] for entry in body["inputs"] if "report" in entry]
+    if len(reports) == num_inputs:  # older manifests have only the report on all inputs together
+        of_inputs = {name for report in reports for name in report}
+        total = {name: count for name, count in body.get("report", {}).items() if name in of_inputs}
+        yield from _wrong_sums("report", total, reports, "the inputs")
 
 
 def _token_conflicts(body: dict[str, Any]) -> Iterator[str]:
@@ -104,7 +110,7 @@ def _token_conflicts(body: dict[str, Any]) -> Iterator[str]:
                 yield f"parts[{number}].files: expected names among the files, found {name!r}"
     yield from _repeated_names(parts)
     totals = {name: body[name] for name in ("num_rows", "num_tokens")}
-    yield from _wrong_sums("", totals, [{name: part[name] for name in totals} for part in parts])
+    yield from _wrong_sums("", totals, [{name: part[name] for name in totals} for part in parts], "the parts")
     for name, count in body.get("counts", {}).items():
         if body.get(f"num_{name}", count) != count:
             yield f"counts.{name}: expected num_{name}, {body[f'num_{name}']}, found {count}"
@@ -122,11 +128,11 @@ def _repeated_names(parts: list[dict[str, Any]]) -> Iterator[str]:
     yield from (f"parts: expected each name once, found {name!r} {n} times" for name, n in seen.items() if n > 1)
 
 
-def _wrong_sums(field: str, totals: dict[str, int], addends: list[dict[str, int]]) -> Iterator[str]:
+def _wrong_sums(field: str, totals: dict[str, int], addends: list[dict[str, int]], of: str) -> Iterator[str]:
     sums: Counter[str] = Counter()
     for counts in addends:
         sums.update(counts)
     for name in sorted({*totals, *sums}):
         if totals.get(name, 0) != sums[name]:
             where = f"{field}.{name}" if field else name
-            yield f"{where}: expected the sum over the parts, {sums[name]}, found {totals.get(name, 0)}"
+            yield f"{where}: expected the sum over {of}, {sums[name]}, found {totals.get(name, 0)}"

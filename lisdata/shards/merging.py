@@ -12,6 +12,7 @@ from lisdata.errors import PlanError
 from lisdata.shards.collisions import refuse_collisions
 from lisdata.shards.dataset import IncidenceDataset, Part
 from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, write_manifest
+from lisdata.shards.same_as import same_as_names
 
 
 def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
@@ -71,6 +72,10 @@ def _take_over(dataset: IncidenceDataset, target: Path, merged: dict[str, Any]) 
             new = f"rejects/{first_origin:03d}-{name.removeprefix('rejects/')}"
             _copy(dataset.path / name, target / new)
             merged["files"][new] = entry
+    for name in same_as_names(dataset.manifest["files"]):
+        new = f"same_as/part-{len(same_as_names(merged['files'])):05d}.arrow"
+        _copy(dataset.path / name, target / new)
+        merged["files"][new] = dataset.manifest["files"][name]
     for total in ("counts", "kinds", "report"):
         for name, count in dataset.manifest.get(total, {}).items():
             merged[total][name] = merged[total].get(name, 0) + count

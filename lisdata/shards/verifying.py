@@ -28,6 +28,7 @@ from lisdata.shards.manifest import (
     read_manifest,
     read_sealed,
 )
+from lisdata.shards.same_as import read_table, same_as_names
 
 OnFile = Callable[[int, int, str], None]
 RUN_FILES = ("run.json", ".lock")
@@ -130,6 +131,8 @@ def _content_problems(directory: Path, manifest: dict[str, Any], good: set[str])
         names = [f"{table}/{part['name']}.arrow" for table in PART_TABLES]
         if set(names) <= good:
             yield from _message(partial(check_incidence_part, directory, part))
+    for name in same_as_names(good):
+        yield from _message(partial(read_table, directory / name))
     for records in (entry["records"] for entry in manifest["inputs"]):
         if records["seen"] != records["converted"] + records["rejected"]:
             yield f"{directory / MANIFEST}: records seen are not those converted and rejected: {records}"

@@ -10,8 +10,9 @@ from lisdata.errors import BadRecordError
 from lisdata.inputs import InputSlice
 from lisdata.records import SentenceRecords
 from lisdata.registry import Reject
-from lisdata.sources.conllu_blocks import SentenceBlocks, find_sentence
-from lisdata.sources.conllu_faults import Finding
+from lisdata.sources import conllu_blocks
+from lisdata.sources.conllu_blocks import Block, SentenceBlocks, find_sentence
+from lisdata.sources.conllu_faults import Finding, find_excess
 from lisdata.sources.conllu_records import BlockReader, ConlluOptions
 
 _BLOCK_BYTES = 4 << 20
@@ -45,23 +46,28 @@ class ConlluSource:
         """Yield the sentences of `piece`; one that is no sentence with a tree (or with none) is rejected."""
         blocks = SentenceBlocks(piece, _BLOCK_BYTES)
         reader = BlockReader(file=piece.file, options=options)
-        for offset, block in blocks:
-            records = reader.read(block, offset, partial(_reject_sentence, reject, blocks, offset, block))
+        for block in blocks:
+            on_bad_sentence = partial(_reject_sentence, reject, blocks, block)
+            if block.data is None:
+                size = block.end - block.begin
+                on_bad_sentence(find_excess(0, size, conllu_blocks.MAX_SENTENCE_BYTES), 0, size)
+                continue
+            records = reader.read(block.data, block.begin, on_bad_sentence)
             if records.num_records or records.counts:
                 yield records
 
 
 def _reject_sentence(
-    reject: Reject, blocks: SentenceBlocks, offset: int, block: bytes, finding: Finding, begin: int, end: int
+    reject: Reject, blocks: SentenceBlocks, block: Block, finding: Finding, begin: int, end: int
 ) -> None:
     reject(
         BadRecordError(
-            blocks.place(offset + finding.at),
+            blocks.place(block.begin + finding.at),
             expected=finding.expected,
             found=finding.found,
-            begin=offset + begin,
-            end=offset + end,
-            data=block[begin:end],
+            begin=block.begin + begin,
+            end=block.begin + end,
+            data=None if block.data is None else block.data[begin:end],
         )
     )
 

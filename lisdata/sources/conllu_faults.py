@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lisdata.hexatag import TreeFault, describe_fault
-from lisdata.kernels.conllu_scan import NUM_COLUMNS, Line, ScannedBlock, SentenceFault
+from lisdata.hexatag.faults import count_of_words, describe_far_head
+from lisdata.kernels.conllu_scan import NUM_COLUMNS, Column, Line, ScannedBlock, SentenceFault
+from lisdata.sources.conllu_blocks import BYTE_ORDER_MARK
 
 _SHOWN_CHARACTERS = 60
 _EXPECTED = {
@@ -36,17 +38,18 @@ def find_scan_fault(scanned: ScannedBlock, sentence: int) -> Finding:
     fault, at = SentenceFault(row["fault"]), int(row["fault_at"])
     line = _line_at(scanned, at, int(row["end"]))
     columns = line.split(b"\t")
-    identity = columns[0].decode(errors="backslashreplace")
+    identity = _cut(columns[0])
     found = f"ID {_shown(columns[0])}"
     if fault == SentenceFault.ID_ORDER:
         return Finding(at=at, expected=f"ID {row['wanted_id']}", found=found)
     if fault == SentenceFault.RANGE:
         expected = "a multiword token over words of the sentence that no other one holds"
-        return Finding(at=at, expected=expected, found=f"{identity} in a sentence of {row['wanted_id'] - 1} words")
+        num_words = _count_words(scanned, int(row["begin"]), int(row["end"]))
+        return Finding(at=at, expected=expected, found=f"{identity} in a sentence of {count_of_words(num_words)}")
     if fault == SentenceFault.NUM_COLUMNS:
         found = f"{len(columns)} in {_shown(line)}"
     elif fault in (SentenceFault.BAD_HEAD, SentenceFault.SOME_HEADS):
-        found = f"{_shown(columns[6])} for word {identity}"
+        found = f"{_shown(columns[Column.HEAD])} for word {identity}"
     elif fault == SentenceFault.NO_WORDS:
         found = "none"
     elif fault == SentenceFault.NO_FORM:
@@ -59,8 +62,12 @@ def find_tree_fault(scanned: ScannedBlock, sentence: int, heads: npt.NDArray[np.
     row = scanned.sentences[sentence]
     lines = scanned.lines[row["first_line"] : row["end_line"]]
     words = lines[lines["kind"] == Line.WORD]
-    at = int(scanned.separators[words["first"][_word_at_fault(heads, fault)]]) + 1
+    word = _word_at_fault(heads, fault)
+    at = int(scanned.separators[words["first"][word]]) + 1
     expected = "a projective tree" if fault == TreeFault.NON_PROJECTIVE else "a tree with one root"
+    if fault == TreeFault.OUT_OF_RANGE:  # as it is written: the number may be larger than those of the scanner
+        written = _line_at(scanned, at, int(row["end"])).split(b"\t")[Column.HEAD]
+        return Finding(at=at, expected=expected, found=describe_far_head(word + 1, _cut(written), len(heads)))
     return Finding(at=at, expected=expected, found=describe_fault(fault, heads.tolist()))
 
 
@@ -96,6 +103,16 @@ def _line_at(scanned: ScannedBlock, at: int, end: int) -> bytes:
     return text.partition(b"\n")[0].removesuffix(b"\r")
 
 
+def _count_words(scanned: ScannedBlock, begin: int, end: int) -> int:
+    """Return how many words a sentence has, also behind a line that stopped the scanner."""
+    lines = scanned.data[begin:end].tobytes().removeprefix(BYTE_ORDER_MARK).split(b"\n")
+    return sum(line.partition(b"\t")[0].isdigit() for line in lines)
+
+
 def _shown(text: bytes) -> str:
+    return repr(_cut(text))
+
+
+def _cut(text: bytes) -> str:
     shown = text.decode(errors="backslashreplace")
-    return repr(shown if len(shown) <= _SHOWN_CHARACTERS else shown[:_SHOWN_CHARACTERS] + "...")
+    return shown if len(shown) <= _SHOWN_CHARACTERS else shown[:_SHOWN_CHARACTERS] + "..."

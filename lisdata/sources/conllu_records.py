@@ -28,7 +28,6 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-BYTE_ORDER_MARK = "\ufeff".encode()
 SENTENCE = "sentence"  # the relation of a note's role; its side is the note's name in lower case
 
 BadSentence = Callable[[Finding, int, int], None]
@@ -83,8 +82,8 @@ class BlockReader:
 
     def read(self, block: bytes, offset: int, on_bad_sentence: BadSentence) -> SentenceRecords:
         """Return the sentences of a block of whole ones that begins at `offset` of the file."""
-        mark = len(BYTE_ORDER_MARK) if offset == 0 and block.startswith(BYTE_ORDER_MARK) else 0
-        scanned = scan(block + PADDING, begin=mark)
+        mark = conllu_blocks.BYTE_ORDER_MARK if offset == 0 else b""
+        scanned = scan(block + PADDING, begin=len(mark) if block.startswith(mark) else 0)
         trees = self._tag(scanned)
         is_good = np.ones(len(scanned.sentences), np.bool_)
         num_dropped = 0

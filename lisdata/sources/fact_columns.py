@@ -1,21 +1,36 @@
-"""Facts gathered one after another into the flat columns of `FactRecords`."""
+"""Facts gathered, one after another or a column at a time, into the flat columns of `FactRecords`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from lisdata.contents import ContentBuilder, LabelBuilder, Role
+from lisdata.errors import KeyCollisionError
 from lisdata.inputs import InputFile
+from lisdata.kernels.csv_scan import NO_QUOTE, Cells, gather_column
+from lisdata.kernels.key_table import KeyTable
+from lisdata.kernels.keys import keys_of_contents
 from lisdata.records import FactRecords
-from lisdata.schema import LabelKind
+from lisdata.schema import CONTENTS, NO_ROW, ContentKind, LabelKind
+
+UInt8 = npt.NDArray[np.uint8]
+UInt32 = npt.NDArray[np.uint32]
+Int64 = npt.NDArray[np.int64]
 
 
 class FactColumns:
-    """Call `add_fact`, `add_participant` for each participant, and `end_structure` behind the last of a structure."""
+    """Call `add_fact`, `add_participant` for each participant, and `end_structure` behind the last of a structure.
 
-    def __init__(self) -> None:
-        self.labels = LabelBuilder()
-        self.contents = ContentBuilder(self.labels)
+    `contents` may be shared with other columns of the same batch.
+    """
+
+    def __init__(self, contents: ContentBuilder | None = None) -> None:
+        self.contents = ContentBuilder(LabelBuilder()) if contents is None else contents
+        self.labels = self.contents.labels
         self._structure_ends, self._participant_ends = [0], [0]
         self._begin: list[int] = []
         self._end: list[int] = []
@@ -65,3 +80,102 @@ class FactColumns:
             participant_position=np.array(self._position, np.int64),
             num_records=num_records,
         )
+
+
+class ParticipantTable:
+    """The participants of a batch of facts, gathered a column at a time; a fact has them in the order of the columns.
+
+    A column is (n,) arrays: the facts in ascending order (one may come several times), contents, roles and positions.
+    """
+
+    def __init__(self) -> None:
+        self._columns: list[tuple[Int64, UInt32, UInt32, Int64]] = []
+
+    def add(self, fact: Int64, content: UInt32, role: UInt32 | int, position: Int64 | int = 0) -> None:
+        """Add a column; one role or position may stand for all."""
+        roles = np.broadcast_to(np.asarray(role, np.uint32), fact.shape)
+        positions = np.broadcast_to(np.asarray(position, np.int64), fact.shape)
+        self._columns.append((fact, content, roles, positions))
+
+    def finish(self, num_facts: int) -> tuple[Int64, UInt32, UInt32, Int64]:
+        """Return (offsets of facts, contents, roles, positions)."""
+        nothing = (np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.int64))
+        fact, content, role, position = (np.concatenate(parts) for parts in zip(nothing, *self._columns, strict=True))
+        order = np.argsort(fact, kind="stable")
+        offsets = np.zeros(num_facts + 1, np.int64)
+        np.cumsum(np.bincount(fact, minlength=num_facts), out=offsets[1:])
+        return offsets, content[order], role[order], position[order]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentColumn:
+    """N contents, not all distinct: kind, lexical form, and the codes of datatype and language, NO_ROW for none."""
+
+    kind: UInt8
+    lexical: pa.LargeBinaryArray
+    datatype: UInt32
+    language: UInt32
+    scope: int = NO_ROW
+
+    @classmethod
+    def of_kind(cls, kind: ContentKind, lexical: pa.LargeBinaryArray, *, scope: int = NO_ROW) -> ContentColumn:
+        """Return contents of one kind without datatype and language."""
+        none = np.full(len(lexical), NO_ROW, np.uint32)
+        kinds = np.full(len(lexical), kind, np.uint8)
+        return cls(kind=kinds, lexical=lexical, datatype=none, language=none, scope=scope)
+
+
+class ContentRows:
+    """The contents of a batch, gathered a column at a time; `finish` keeps each distinct one once."""
+
+    def __init__(self, labels: LabelBuilder) -> None:
+        self.labels = labels
+        self._columns: list[ContentColumn] = []
+        self._size = 0
+
+    def add(self, column: ContentColumn) -> int:
+        """Add contents; return the number of the first, those of the others follow."""
+        first = self._size
+        self._columns.append(column)
+        self._size += len(column.lexical)
+        return first
+
+    def finish(self) -> tuple[pa.RecordBatch, UInt32]:
+        """Return the distinct contents (CONTENTS schema), and the row in them of each content added.
+
+        Raises KeyCollisionError where two different contents meet under one key.
+        """
+        columns = self._columns
+        scopes = [np.full(len(c.lexical), c.scope, np.uint32) for c in columns]
+        keyless = [
+            pa.array(np.concatenate([np.empty(0, np.uint8), *(c.kind for c in columns)])),
+            pa.concat_arrays([pa.array([], pa.large_binary()), *(c.lexical for c in columns)]),
+            _nullable([c.datatype for c in columns]),
+            _nullable([c.language for c in columns]),
+            _nullable(scopes),
+        ]
+        contents = pa.RecordBatch.from_arrays(keyless, names=[f.name for f in CONTENTS][1:])
+        keys = keys_of_contents(contents, self.labels.to_arrow())
+        contents = pa.RecordBatch.from_arrays([keys, *contents.columns], schema=CONTENTS)
+        rows, is_new = KeyTable().find_or_add(keys)
+        if is_new.all():
+            return contents, rows
+        distinct, again = contents.filter(pa.array(is_new)), contents.filter(pa.array(~is_new))
+        if not again.equals(distinct.take(pa.array(rows[~is_new]))):
+            raise KeyCollisionError("two different contents of one batch meet under one key")
+        return distinct, rows
+
+
+def _nullable(codes: list[UInt32]) -> pa.Array:
+    together = np.concatenate([np.empty(0, np.uint32), *codes])
+    return pa.array(together, mask=together == NO_ROW)
+
+
+def gather_spans(data: UInt8, begin: Int64, end: Int64) -> pa.LargeBinaryArray:
+    """Return the texts that lie at bytes [begin, end) of `data`, which is below 2 GiB."""
+    begins, ends = (array.astype(np.uint32)[:, None] for array in (begin, end))
+    none = np.zeros(len(begin), np.uint8)
+    cells = Cells(
+        begin=begins, end=ends, size=ends - begins, flags=none[:, None], row_begin=begins[:, 0], ending=none
+    )  # fmt: skip
+    return gather_column(data, cells, 0, NO_QUOTE)

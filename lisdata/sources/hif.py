@@ -67,7 +67,7 @@ class HifSource:
         """Yield the facts of the document; one that breaks the format's schema is rejected."""
         data = piece.read()
         try:
-            records = _Hypergraph(parse_hif(data), piece.file, options).to_records(len(data))
+            records = facts_from_hif(data, piece.file, options)
         except UnicodeDecodeError as error:
             found = f"byte 0x{data[error.start]:02x} ({error.reason})"
             reject(_rejected(piece, data, error.start, "UTF-8", found))
@@ -78,6 +78,14 @@ class HifSource:
             reject(_rejected(piece, data, 0, "JSON of fewer levels", "values too deep in each other to be kept"))
         else:
             yield records
+
+
+def facts_from_hif(data: bytes, file: InputFile, options: HifOptions) -> FactRecords:
+    """Return the facts of the document that the bytes of `file` are.
+
+    UnicodeDecodeError or JsonTextError (with the place and JSON path) where they are none.
+    """
+    return _Hypergraph(parse_hif(data), file, options).to_records(len(data))
 
 
 def _rejected(piece: InputSlice, data: bytes, offset: int, expected: str, found: str) -> BadRecordError:

@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from lisdata.content_columns import ContentColumns
 from lisdata.contents import LabelBuilder, Role
-from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
 from lisdata.sources.dom import Dom, NodeKind, parse_html
 from lisdata.sources.html_encoding import decode_html
+from lisdata.sources.whole_documents import read_document
 
 _DATATYPES = {NodeKind.COMMENT: "comment", NodeKind.DOCTYPE: "doctype", NodeKind.INSTRUCTION: "instruction"}
-_MAX_BYTES = 2_000_000_000
+_MAX_BYTES = 2_000_000_000  # that the parser can take
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +31,20 @@ class HtmlOptions:
         default=None, metadata={"help": "Encoding of all documents; by default each one's own mark, <meta> or UTF-8."}
     )
     keep_document: bool = field(default=True, metadata={"help": "Keep the bytes of each document beside its tree."})
+    max_document_bytes: int = field(
+        default=256 << 20, metadata={"help": "Refuse a longer document: its tree takes many times its bytes."}
+    )
 
     def __post_init__(self) -> None:
+        if not 1 <= self.max_document_bytes <= _MAX_BYTES:
+            raise ValueError(f"expected a limit of 1 to {_MAX_BYTES} bytes, got {self.max_document_bytes=}")
         if self.encoding is not None:
             decode_html(b"", self.encoding)
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlSource:
-    """Reads a file as one document; every byte sequence is HTML, so none is a bad record (but one above 2 GB)."""
+    """Reads a file as one document; every byte sequence is HTML, so only one that is too long is a bad record."""
 
     name: str = "html"
     summary: str = "HTML documents: the HTML5 tree with attributes, comments and template contents"
@@ -55,11 +60,8 @@ class HtmlSource:
 
     def read(self, piece: InputSlice, options: HtmlOptions, reject: Reject) -> Iterator[TreeRecords]:
         """Yield the tree of `piece`."""
-        data = piece.read()
-        if len(data) > _MAX_BYTES:
-            place = Place(piece.file.name, offset=_MAX_BYTES)
-            expected, found = f"a document of at most {_MAX_BYTES} bytes", f"{len(data)} bytes"
-            reject(BadRecordError(place, expected=expected, found=found, begin=0, end=len(data)))
+        data = read_document(piece, options.max_document_bytes, reject)
+        if data is None:
             return
         document = data if options.keep_document else None
         yield dom_to_records(parse_html(data, options.encoding), piece.file, len(data), document)

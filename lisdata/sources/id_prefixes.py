@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lisdata.contents import decode_text, encode_text
+
+Bools = npt.NDArray[np.bool_]
+_BINARY = pa.large_binary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +46,31 @@ class IdPrefixes:
             if name.startswith(iri) and short.startswith(prefix) and self.expand(short) == name:
                 return short
         return name
+
+    def expand_all(self, names: pa.LargeBinaryArray) -> tuple[pa.LargeBinaryArray, Bools]:
+        """Return `expand` of many names in UTF-8, and which of them `restore` would not give back."""
+        expanded = names
+        may_differ = np.zeros(len(names), np.bool_)
+        for prefix, iri in self.iris.items():
+            is_short = pc.match_substring_regex(names, f"^(?:{re.escape(prefix)})[0-9]+$")
+            iris = pc.binary_join_element_wise(_scalar(iri), names, _scalar(""))
+            expanded = pc.if_else(is_short, iris, expanded)
+            may_differ |= np.asarray(pc.starts_with(names, iri)) & ~np.asarray(is_short)
+        for row in np.flatnonzero(may_differ).tolist():
+            name = decode_text(names[row].as_py())
+            may_differ[row] = self.restore(self.expand(name)) != name
+        return expanded, may_differ
+
+    def restore_all(self, names: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
+        """Return `restore` of many names in UTF-8."""
+        is_long = np.zeros(len(names), np.bool_)
+        for prefix, iri in self.iris.items():
+            is_long |= np.asarray(pc.starts_with(names, iri + prefix))
+        if not is_long.any():
+            return names
+        short = [encode_text(self.restore(decode_text(name))) for name in names.filter(pa.array(is_long)).to_pylist()]
+        return pc.replace_with_mask(names, pa.array(is_long), pa.array(short, _BINARY))
+
+
+def _scalar(text: str) -> pa.Scalar:
+    return pa.scalar(text.encode(), _BINARY)

@@ -23,7 +23,7 @@ from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_contents import is_side, json_to_content
 from lisdata.sources.jsonl_layout import FIELD, FIELDS, LAYOUT, LINE, JsonlOptions
 from lisdata.sources.jsonl_record import JsonlRecord, LineError, Mention, parse_line
-from lisdata.sources.lines import LineBlocks, find_line, line_bounds, too_long
+from lisdata.sources.lines import LineBlocks, LineLimit, find_line, line_bounds, too_long
 
 UNIT, MENTION = "record", "mention"
 UInt64 = npt.NDArray[np.uint64]
@@ -57,7 +57,8 @@ class JsonlSource:
     def read(self, piece: InputSlice, options: JsonlOptions, reject: Reject) -> Iterator[TextRecords]:
         """Yield the records of `piece`; a line that is none is rejected."""
         prefixes = IdPrefixes.parse(options.id_prefix)
-        blocks = LineBlocks(piece)
+        limit = LineLimit(unit=UNIT, max_bytes=options.max_document_bytes, reject=reject)
+        blocks = LineBlocks(piece, limit=limit)
         for offset, data in blocks:
             records = _read_block(blocks, offset, data, options, reject, prefixes)
             if records.num_records:
@@ -68,7 +69,7 @@ def _read_block(
     blocks: LineBlocks, offset: int, data: bytes, options: JsonlOptions, reject: Reject, prefixes: IdPrefixes
 ) -> TextRecords:
     """Return the records of a block; of a long text nothing but these is left when it is done."""
-    batch = _Batch()
+    batch = TextBatch()
     for begin, end in pairwise(line_bounds(data).tolist()):
         if end - begin > options.max_document_bytes:
             reject(too_long(blocks, offset + begin, end - begin, UNIT, options.max_document_bytes))
@@ -103,10 +104,10 @@ def _parse(line: bytes, offset: int, options: JsonlOptions, prefixes: IdPrefixes
 
 
 @dataclass(slots=True)
-class _Batch:
-    """Flat columns of the records of one block."""
+class TextBatch:
+    """Flat columns of the records of one block; `contents` and `labels` may be shared with other columns."""
 
-    labels: LabelBuilder = field(default_factory=LabelBuilder)
+    contents: ContentBuilder = field(default_factory=lambda: ContentBuilder(LabelBuilder()))
     documents: list[bytes] = field(default_factory=list)
     begin: list[int] = field(default_factory=list)
     end: list[int] = field(default_factory=list)
@@ -118,12 +119,14 @@ class _Batch:
     field_role: list[int] = field(default_factory=list)
     field_content: list[int] = field(default_factory=list)
     field_mention: list[int] = field(default_factory=list)
-    contents: ContentBuilder = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.contents = ContentBuilder(self.labels)
+    @property
+    def labels(self) -> LabelBuilder:
+        """The labels that roles and contents refer to."""
+        return self.contents.labels
 
     def append(self, record: JsonlRecord, begin: int, end: int) -> None:
+        """Add a record from bytes [begin, end) of the input."""
         document = encode_text(record.text)
         self._append_members(UNIT, record.members, -1)
         if record.mentions:
@@ -158,6 +161,7 @@ class _Batch:
         self.field_mention.append(mention)
 
     def to_records(self, file: InputFile) -> TextRecords:
+        """Return the table of what was added."""
         contents = self.contents.to_arrow()
         documents = pa.array(self.documents, pa.large_binary())
         mention_offsets = np.array(self.mention_ends, np.int64)

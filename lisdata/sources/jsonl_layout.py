@@ -27,7 +27,7 @@ class JsonlOptions:
         metadata={"help": "PREFIX=IRI: an id of PREFIX and digits is IRI with the id behind it (repeatable)."},
     )
     max_document_bytes: int = field(
-        default=1 << 30, metadata={"help": "Refuse a longer record, which would have to be held in memory whole."}
+        default=256 << 20, metadata={"help": "Refuse a longer record, which would have to be held in memory whole."}
     )
 
     def __post_init__(self) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import InputSlice
+from lisdata.registry import Reject
 
 Int64 = npt.NDArray[np.int64]
 
@@ -18,12 +19,24 @@ PROBE_BYTES = 64 << 10
 _NEWLINE = 0x0A
 
 
-class LineBlocks:
-    """The whole lines of a slice in blocks of about `size` bytes; `place` names a byte of the block in hand."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineLimit:
+    """The most bytes of a line, which is called `unit`; a longer one is rejected without being held in memory."""
 
-    def __init__(self, piece: InputSlice, size: int = BATCH_BYTES) -> None:
+    unit: str
+    max_bytes: int
+    reject: Reject
+
+
+class LineBlocks:
+    """The whole lines of a slice in blocks of about `size` bytes; `place` names a byte of the block in hand.
+
+    Without a `limit` a line above MAX_LINE_BYTES ends the reading with BadRecordError.
+    """
+
+    def __init__(self, piece: InputSlice, size: int = BATCH_BYTES, *, limit: LineLimit | None = None) -> None:
         self.file = piece.file
-        self._piece, self._size = piece, size
+        self._piece, self._size, self._limit = piece, size, limit
         self._offset, self._data = piece.begin, b""
         self._lines_before = 0  # of this block, in the slice
         self._slice_line: int | None = None
@@ -31,10 +44,26 @@ class LineBlocks:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, bytes) of each block."""
-        for offset, data in self._piece.blocks(self._size):
-            self._lines_before += self._data.count(b"\n")
-            self._offset, self._data, self._newlines = offset, data, None
+        if self._limit is None:
+            blocks = self._piece.blocks(self._size)
+        else:
+            longest = self._limit.max_bytes
+            blocks = self._piece.blocks(self._size, longest_line=longest, on_long_line=self._pass_over)
+        for offset, data in blocks:
+            self._go_on(offset, data)
             yield offset, data
+
+    def _go_on(self, offset: int, data: bytes) -> None:
+        self._lines_before += self._data.count(b"\n")
+        self._offset, self._data, self._newlines = offset, data, None
+
+    def _pass_over(self, begin: int, end: int) -> None:
+        """Reject a line that is too long."""
+        if self._limit is None:
+            raise ValueError("there is no limit")
+        self._go_on(begin, b"")
+        self._limit.reject(too_long(self, begin, end - begin, self._limit.unit, self._limit.max_bytes))
+        self._lines_before += 1
 
     def place(self, offset: int) -> Place:
         """Return line and column (in bytes) of an offset of the file."""
@@ -67,7 +96,7 @@ def find_line(piece: InputSlice, wanted: int) -> int:
     if wanted <= piece.begin:
         return piece.begin
     end = wanted - 1
-    for offset, data in replace(piece, begin=wanted - 1).blocks(PROBE_BYTES):
+    for offset, data in replace(piece, begin=wanted - 1).chunks(PROBE_BYTES):
         newline = data.find(b"\n")
         if newline >= 0:
             return offset + newline + 1

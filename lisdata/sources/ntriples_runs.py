@@ -1,18 +1,30 @@
-"""Where N-Triples may be cut: between two lines of different subjects, so that a run of one subject stays whole."""
+"""Where N-Triples and N-Quads may be cut: between two lines of different subjects (or graphs), so runs stay whole.
+
+A run is told by how its lines spell what they have in common.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from lisdata.errors import BadRecordError
 from lisdata.inputs import MEBIBYTE, InputSlice
 
+KeyOf = Callable[[bytes], bytes | None]
+"""Returns what a line has in common with the others of its run, None for a blank line or a comment."""
+
 MAX_RUN_BYTES = 64 * MEBIBYTE
-"""A longer run of one subject is cut all the same, for it would have to be held in memory."""
+"""A longer run is cut all the same, for it would have to be held in memory."""
 
 BLOCK_BYTES = 8 * MEBIBYTE  # the tables of a larger block do not fit the processor's cache
 _PROBE_BYTES = 64 << 10
+
+_TERM = re.compile(
+    rb'(<<\()|(\)>>)|(#.*+)|<[^>]*+>|_:[^\s<>"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"(?:\s*@[\w-]++|\s*\^\^\s*<[^>]*+>)?+',
+    re.DOTALL,
+)
 
 
 def subject_of(line: bytes) -> bytes | None:
@@ -24,16 +36,31 @@ def subject_of(line: bytes) -> bytes | None:
     return None if not words or words[0].startswith(b"#") else words[0].partition(b"<")[0]
 
 
-def iter_runs(piece: InputSlice) -> Iterator[tuple[int, list[memoryview]]]:
-    """Yield (offset, chunks of whole lines) of about BLOCK_BYTES that no run of one subject goes across.
+def graph_of(line: bytes) -> bytes | None:
+    """Return the graph as the line spells it, empty for the default graph, None for a blank line or a comment."""
+    num_terms = depth = 0
+    for term in _TERM.finditer(line):
+        if term[3] is not None:
+            break
+        depth += (term[1] is not None) - (term[2] is not None)
+        num_terms += depth == 0  # a triple term counts where it ends
+        if num_terms == 4:
+            return term[0].rstrip(b".")
+    return b"" if num_terms else None
 
-    A run goes on over comments and blank lines.
+
+def iter_runs(
+    blocks: Iterable[tuple[int, bytes]], key_of: KeyOf = subject_of, *, begin: int = 0
+) -> Iterator[tuple[int, list[memoryview]]]:
+    """Yield (offset, chunks of whole lines) of about one of `blocks`, the first of which begins at `begin`.
+
+    No run goes across what is yielded; it goes on over comments and blank lines.
     """
     held: list[memoryview] = []
-    begin, length, subject = piece.begin, 0, None
+    length, key = 0, None
     try:
-        for _, data in piece.blocks(BLOCK_BYTES):
-            cut, subject = _last_change(data, subject)
+        for _, data in blocks:
+            cut, key = _last_change(data, key, key_of)
             if cut is not None or length > MAX_RUN_BYTES:
                 yield begin, [*held, memoryview(data)[: cut or 0]]
                 begin += length + (cut or 0)
@@ -49,43 +76,44 @@ def iter_runs(piece: InputSlice) -> Iterator[tuple[int, list[memoryview]]]:
         yield begin, held
 
 
-def _last_change(data: bytes, subject: bytes | None) -> tuple[int | None, bytes | None]:
-    """Return where the last run of `data` begins (None: it goes on from before `data`), and its subject.
+def _last_change(data: bytes, key: bytes | None, key_of: KeyOf) -> tuple[int | None, bytes | None]:
+    """Return where the last run of `data` begins (None: it goes on from before `data`), and its key.
 
-    `subject` is that of the lines before `data`.
+    `key` is that of the lines before `data`.
     """
     last: bytes | None = None
     end = begin = len(data)
     while end > 0:
         start = data.rfind(b"\n", 0, end - 1) + 1
-        found = subject_of(data[start:end])
+        found = key_of(data[start:end])
         if found is not None:
             if last is not None and found != last:
                 return begin, last
             last, begin = found, start
         end = start
-    if last is None or subject is None or last == subject:
-        return None, last or subject
+    if last is None or key is None or last == key:
+        return None, key if last is None else last
     return begin, last
 
 
-def find_run(piece: InputSlice, wanted: int) -> int:
-    """Return the first change of subject after the line that holds or follows `wanted`, or the slice's end.
+def find_run(piece: InputSlice, wanted: int, key_of: KeyOf = subject_of) -> int:
+    """Return the first change of key after the line that holds or follows `wanted`, or the slice's end.
 
     A run longer than MAX_RUN_BYTES is cut at a line.
     """
     if wanted <= piece.begin:
         return piece.begin
-    subject: bytes | None = None
+    key: bytes | None = None
     at = wanted
     is_first = True
-    for _, data in replace(piece, begin=wanted).blocks(_PROBE_BYTES):
+    for begin, data in replace(piece, begin=wanted).blocks(_PROBE_BYTES, on_long_line=lambda *_: None):
+        at = begin
         for line in _lines(data):
-            found = None if is_first else subject_of(line)
+            found = None if is_first else key_of(line)
             is_first = False
-            if found is not None and subject is not None and (found != subject or at - wanted > MAX_RUN_BYTES):
+            if found is not None and key is not None and (found != key or at - wanted > MAX_RUN_BYTES):
                 return at
-            subject = found or subject
+            key = key if found is None else found
             at += len(line)
     return at
 

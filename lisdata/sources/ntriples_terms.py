@@ -14,6 +14,9 @@ _STRING = re.compile(rb'[\x00-\x1f"\\\x7f]|\xef\xbf[\xbe\xbf]')
 _IRI = re.compile(rb'[\x00-\x20<>"{}|^`\\]')
 _SHORT = {b"\b": rb"\b", b"\t": rb"\t", b"\n": rb"\n", b"\f": rb"\f", b"\r": rb"\r", b'"': rb"\"", b"\\": rb"\\"}
 
+_LONG = {escape: character for character, escape in _SHORT.items()}
+_ESCAPE = re.compile(rb'\\(?:u[0-9A-F]{4}|[btnfr"\\])')
+
 
 def escape_string(lexical: bytes) -> bytes:
     """Return a literal's string as it stands between quotes."""
@@ -49,6 +52,30 @@ def term_from_content(content: Content) -> bytes:
         case ContentKind.INSTANCE:
             return content.lexical
     raise ValueError(f"a content of kind {content.kind.name} is no RDF term")
+
+
+def content_from_term(term: bytes) -> Content:
+    """Return the content that an N-Triples term, spelled as by `term_from_content`, stands for, without scope."""
+    if term.startswith(b"<<("):
+        return Content(ContentKind.INSTANCE, term)
+    if term.startswith(b"<"):
+        return Content(ContentKind.ENTITY, _unescape(term[1:-1]))
+    if term.startswith(b"_:"):
+        return Content(ContentKind.BNODE, term[2:])
+    end = term.rindex(b'"')
+    lexical, suffix = _unescape(term[1:end]), term[end + 1 :]
+    if suffix.startswith(b"@"):
+        return Content(ContentKind.LITERAL, lexical, language=suffix[1:].decode())
+    return Content(ContentKind.LITERAL, lexical, _unescape(suffix[3:-1]).decode() if suffix else None)
+
+
+def _unescape(text: bytes) -> bytes:
+    return _ESCAPE.sub(_unescaped, text) if b"\\" in text else text
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    escape = match[0]
+    return chr(int(escape[2:], 16)).encode() if escape[1:2] in b"uU" else _LONG[escape]
 
 
 def triple_term(parts: tuple[Content, Content, Content]) -> Content:

@@ -49,7 +49,7 @@ def make_records(
         if fault == TreeFault.NON_PROJECTIVE and non_projective == "drop":
             num_dropped += 1
             continue
-        found = describe_fault(fault, parses.head[places.word_offsets[row] : places.word_offsets[row + 1]])
+        found = describe_fault(fault, parses.heads_in(*places.word_offsets[row : row + 2].tolist()))
         on_bad_sentence(fault, found, int(places.begin[row]), places.documents[row].as_py())
     counts = _count(tagged, places, is_good) | {"dropped sentences": num_dropped}
     counts = {name: count for name, count in counts.items() if count}

@@ -16,7 +16,7 @@ from lisdata.parsers.sentences import Parser
 from lisdata.records import SentenceRecords, TextRecords
 from lisdata.registry import Reject
 from lisdata.sources.parsed_records import make_records, texts_to_parse
-from lisdata.sources.text import TEXT, TextOptions
+from lisdata.sources.text import TEXT, TextOptions, read_units
 
 MAX_CALL_CHARACTERS = 1 << 20  # that a parser is given at once, but for a unit that is longer by itself
 
@@ -44,7 +44,7 @@ class ParsedTextOptions:
     )
     batch_size: int = field(default=64, metadata={"help": "Units that the parser is given at once."})
     max_document_bytes: int = field(
-        default=1 << 30, metadata={"help": "Refuse a longer unit, which would have to be held in memory whole."}
+        default=256 << 20, metadata={"help": "Refuse a longer unit, which would have to be held in memory whole."}
     )
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class ParsedTextSource:
         Raises ParserError, naming the parser and the text, where a function does not give what a `Parser` promises.
         """
         parser = load_parser(options.parser, batch_size=options.batch_size)
-        for units in TEXT.read(piece, options.text_options, reject):
+        for units in read_units(piece, options.text_options, reject):
             records = make_records(
                 units,
                 _parse(piece, units, options, parser),

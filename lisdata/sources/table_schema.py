@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -53,7 +54,9 @@ def load_declared_table(path: str, file_name: str, table: str | None) -> Declare
     except orjson.JSONDecodeError as error:
         raise SchemaError(f"{path}: expected JSON, found {error}") from error
     if isinstance(data, dict) and isinstance(data.get("resources"), list):
-        return _read_resource(path, _find_resource(path, data["resources"], file_name, table))
+        resource = _find_resource(path, data["resources"], file_name, table)
+        others = [r for r in data["resources"] if isinstance(r, dict)]
+        return _join_keys(path, _read_resource(path, resource), others)
     if isinstance(data, dict) and "fields" in data:
         return _read_schema(path, data, name=None, resource={})
     raise SchemaError(f"{path}: expected a Table Schema (with fields) or a Data Package (with resources)")
@@ -87,6 +90,47 @@ def _read_resource(path: str, resource: dict[str, Any]) -> DeclaredTable:
         raise SchemaError(f"{where}: expected a schema with fields, found none")
     _check(where, resource, {"encoding?": str})
     return _read_schema(path, schema, name=resource["name"], resource=resource)
+
+
+def _join_keys(path: str, table: DeclaredTable, resources: list[dict[str, Any]]) -> DeclaredTable:
+    """Return a table whose keys meet those of the other tables.
+
+    Its foreign keys have the order of the primary keys that they refer to, and columns that foreign keys refer to are
+    keys of its own also where they are not the primary key.
+    """
+    primary = {r.get("name"): _names(path, "primaryKey", _schema(r).get("primaryKey", [])) for r in resources}
+    own = {
+        key.references: ForeignKey(columns=key.references, table=table.name or "", references=key.references)
+        for resource in resources
+        for key in _keys_to(path, resource, table)
+        if key.references != table.primary_key and {*key.references} <= {field.name for field in table.fields}
+    }
+    keys = tuple(order_like_key(key, primary.get(key.table or table.name, ())) for key in table.foreign_keys)
+    return replace(table, foreign_keys=(*own.values(), *keys))
+
+
+def _keys_to(path: str, resource: dict[str, Any], table: DeclaredTable) -> Iterator[ForeignKey]:
+    """Yield the foreign keys of a resource that refer to the table, in the order of its primary key."""
+    where = f"{path}: resource {resource.get('name')}"
+    for entry in _list_of(where, "foreignKeys", _schema(resource).get("foreignKeys", [])):
+        key = _read_foreign_key(where, entry)
+        if (key.table or resource.get("name")) == table.name:
+            yield order_like_key(key, table.primary_key)
+
+
+def _schema(resource: dict[str, Any]) -> dict[str, Any]:
+    schema = resource.get("schema")
+    return schema if isinstance(schema, dict) else {}
+
+
+def order_like_key(key: ForeignKey, primary_key: tuple[str, ...]) -> ForeignKey:
+    """Return a foreign key with its columns in the order in which the primary key that it refers to has them."""
+    if key.references == primary_key or sorted(key.references) != sorted(primary_key):
+        return key
+    if len(key.columns) != len(key.references):
+        return key
+    own = dict(zip(key.references, key.columns, strict=True))
+    return replace(key, columns=tuple(own[name] for name in primary_key), references=primary_key)
 
 
 def _read_schema(path: str, schema: dict[str, Any], *, name: str | None, resource: dict[str, Any]) -> DeclaredTable:

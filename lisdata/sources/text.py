@@ -13,10 +13,11 @@ import pyarrow as pa
 from lisdata.errors import BadRecordError
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.kernels.arrays import binary_array
-from lisdata.records import TextRecords
+from lisdata.records import DocumentRecords, TextRecords
 from lisdata.registry import Reject
 from lisdata.schema import CONTENTS, LABELS
-from lisdata.sources.lines import PROBE_BYTES, LineBlocks, find_line, line_bounds, too_long
+from lisdata.sources.lines import PROBE_BYTES, LineBlocks, LineLimit, find_line, line_bounds, too_long
+from lisdata.sources.text_hierarchy import units_to_documents
 
 Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -33,8 +34,12 @@ class TextOptions:
         default="line",
         metadata={"help": "What one structure holds; a paragraph ends after its run of blank lines."},
     )
+    hierarchy: bool = field(
+        default=False,
+        metadata={"help": "Make instances of the paragraphs of documents and of sentences, not only of units."},
+    )
     max_document_bytes: int = field(
-        default=1 << 30, metadata={"help": "Refuse a longer unit, which would have to be held in memory whole."}
+        default=256 << 20, metadata={"help": "Refuse a longer unit, which would have to be held in memory whole."}
     )
 
     def __post_init__(self) -> None:
@@ -66,19 +71,26 @@ class TextSource:
             return _find_paragraph(piece, wanted)
         return _end_of(piece)
 
-    def read(self, piece: InputSlice, options: TextOptions, reject: Reject) -> Iterator[TextRecords]:
-        """Yield the units of `piece`; one that is not UTF-8 or is too long is rejected."""
-        blocks = LineBlocks(piece)
-        for offset, data, bounds in _iter_units(piece, blocks, options):
-            if data is None:
-                reject(too_long(blocks, offset, int(bounds[-1]), options.unit, options.max_document_bytes))
-                continue
-            is_good = np.ones(len(bounds) - 1, bool)
-            for error in _find_errors(blocks, offset, data, bounds, options):
-                is_good[np.searchsorted(bounds, error.begin - offset, side="right") - 1] = False
-                reject(error)
-            if is_good.any():
-                yield _records(piece.file, options.unit, offset, data, bounds, is_good)
+    def read(self, piece: InputSlice, options: TextOptions, reject: Reject) -> Iterator[TextRecords | DocumentRecords]:
+        """Yield the units of `piece`, as trees where options say so."""
+        for records in read_units(piece, options, reject):
+            yield units_to_documents(records, _IS_INK) if options.hierarchy else records
+
+
+def read_units(piece: InputSlice, options: TextOptions, reject: Reject) -> Iterator[TextRecords]:
+    """Yield the units of `piece`; one that is not UTF-8 or is too long is rejected."""
+    limit = LineLimit(unit="line", max_bytes=options.max_document_bytes, reject=reject)
+    blocks = LineBlocks(piece, limit=limit if options.unit == "line" else None)
+    for offset, data, bounds in _iter_units(piece, blocks, options):
+        if data is None:
+            reject(too_long(blocks, offset, int(bounds[-1]), options.unit, options.max_document_bytes))
+            continue
+        is_good = np.ones(len(bounds) - 1, bool)
+        for error in _find_errors(blocks, offset, data, bounds, options):
+            is_good[np.searchsorted(bounds, error.begin - offset, side="right") - 1] = False
+            reject(error)
+        if is_good.any():
+            yield _records(piece.file, options.unit, offset, data, bounds, is_good)
 
 
 _Units = tuple[int, bytes | None, Int64]
@@ -92,7 +104,7 @@ def _iter_units(piece: InputSlice, blocks: LineBlocks, options: TextOptions) -> 
     elif options.unit == "paragraph":
         yield from _iter_paragraphs(piece.begin, blocks)
     else:
-        yield _read_document(piece, blocks, options.max_document_bytes)
+        yield _read_document(piece, options.max_document_bytes)
 
 
 def _iter_paragraphs(begin: int, blocks: LineBlocks) -> Iterator[_Units]:
@@ -125,7 +137,7 @@ def _find_paragraph(piece: InputSlice, wanted: int) -> int:
     if begin == piece.begin:
         return begin
     after_blank = False  # perhaps not, but then a later paragraph is as good a cut
-    for offset, data in replace(piece, begin=begin).blocks(PROBE_BYTES):
+    for offset, data in replace(piece, begin=begin).blocks(PROBE_BYTES, on_long_line=lambda *_: None):
         begins, after_blank = _paragraph_begins(data, after_blank)
         if len(begins):
             return offset + int(begins[0])
@@ -133,12 +145,12 @@ def _find_paragraph(piece: InputSlice, wanted: int) -> int:
     return begin
 
 
-def _read_document(piece: InputSlice, blocks: LineBlocks, limit: int) -> _Units:
+def _read_document(piece: InputSlice, limit: int) -> _Units:
     size = 0
     parts: list[bytes] = []
     if piece.file.compression is None and (known := _end_of(piece) - piece.begin) > limit:
         return piece.begin, None, np.array([0, known])
-    for _, data in blocks:
+    for _, data in piece.chunks():
         size += len(data)
         if size > limit:
             parts.clear()
@@ -152,7 +164,7 @@ def _end_of(piece: InputSlice) -> int:
         return piece.end
     if piece.file.compression is None:
         return piece.file.size
-    return piece.begin + sum(len(data) for _, data in piece.blocks())
+    return piece.begin + sum(len(data) for _, data in piece.chunks())
 
 
 def _find_errors(

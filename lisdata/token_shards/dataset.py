@@ -119,6 +119,11 @@ class TokenDataset:
         _, _, row, length, kind = located.table
         return TokenBatch(row=row, length=length, kind=kind, columns={name: values[name] for name in chosen})
 
+    def lengths(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the number of tokens of some rows."""
+        lengths: npt.NDArray[np.int64] = self.segments.locate(np.ascontiguousarray(rows, np.int64)).table[3]
+        return lengths
+
     def record_id(self, row: int) -> str:
         """Return the id of the record that a row came from; raise ValueError where none are stored."""
         if not self.schema.has_record_id:

@@ -9,23 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from sample_files import SAMPLES
 
 import lisdata
 from lisdata.cli import main
 
 Lisdata = Callable[..., Result]
-
-SAMPLES = {
-    "conllu": "treebank/workshop.conllu",
-    "csv": "tables/authors.csv",
-    "hif": "hif/kitchen.hif.json",
-    "html": "html/page.html",
-    "jsonl": "table2/sentence.jsonl",
-    "npy": "grids/heat.npy",
-    "ntriples": "triples/garden.nt",
-    "text": "text/harbour.txt",
-    "wikidata": "wikidata/harbour.ndjson",
-}
 
 
 @pytest.fixture(scope="session")
@@ -38,8 +27,8 @@ def workspace(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copyfile(root / "README.md", folder / "README.md")
     shutil.copyfile(samples / SAMPLES["text"], folder / "input.txt")
     (folder / "graph.nt.gz").write_bytes(gzip.compress((samples / SAMPLES["ntriples"]).read_bytes()))
-    for name in SAMPLES.values():
-        path = samples / name
+    for name in ("conllu", "hif", "csv", "html", "jsonl", "npy", "ntriples", "text", "wikidata"):
+        path = samples / SAMPLES[name]
         shutil.copyfile(path, folder / f"data{path.suffix}")
     lisdata.convert("jsonl", samples / "table2" / "sentence.jsonl", folder / "text.lis")
     lisdata.convert("hif", samples / "table2" / "interaction.hif.json", folder / "table2.lis")

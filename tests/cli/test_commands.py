@@ -196,6 +196,69 @@ def test_rejected_records_are_reported(on_error: str, said: str, here: Path, run
     assert said in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("on_error", "where", "remedy"),
+    [
+        ("skip", "skipped", "with --on-error stop the first says why"),
+        ("quarantine", "kept in new.lis/rejects", "the .jsonl files in new.lis/rejects say why"),
+    ],
+)
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_conversion_in_which_no_record_was_good_warns_and_says_where_they_are(
+    number: int, on_error: str, where: str, remedy: str, here: Path, run: Lisdata
+) -> None:
+    (here / "bad.txt").write_bytes(b"\xff\n" * number)
+
+    result = run("convert", "text", "bad.txt", "--to", "new.lis", "--on-error", on_error)
+
+    assert result.exit_code == 0
+    records = "1 record" if number == 1 else "3 records"
+    assert result.stdout == f"new.lis: empty\nrejected: {records}, {where}\n"
+    whole = "the only record was" if number == 1 else "all 3 records were"
+    assert result.stderr.splitlines()[-1] == f"Warning: new.lis is empty, since {whole} rejected: {remedy}."
+    assert run("convert", "text", "bad.txt", "--to", "new.lis", "--on-error", on_error).stdout == result.stdout
+
+
+def test_where_a_record_was_good_or_there_was_none_nothing_is_warned_of(here: Path, run: Lisdata) -> None:
+    (here / "mixed.txt").write_bytes(b"a\n\xff\n")
+    (here / "empty.txt").write_bytes(b"")
+
+    for name in ("mixed", "empty"):
+        result = run("convert", "text", f"{name}.txt", "--to", f"{name}.lis", "--on-error", "quarantine")
+        assert "Warning" not in result.stderr
+
+
+def test_a_merged_dataset_of_rejected_records_says_where_they_are(here: Path, run: Lisdata) -> None:
+    for name in ("a", "b"):
+        (here / f"{name}.txt").write_bytes(name.encode() + b"\xff\n")
+        run("convert", "text", f"{name}.txt", "--to", f"{name}.lis", "--on-error", "quarantine")
+
+    result = run("merge", "a.lis", "b.lis", "--to", "ab.lis")
+
+    assert "rejected: 2 records, kept in ab.lis/rejects" in result.stdout
+    assert "Warning: ab.lis is empty, since all 2 records were rejected" in result.stderr
+
+
+def test_a_recipe_tells_what_each_source_rejected(here: Path, run: Lisdata) -> None:
+    (here / "bad.txt").write_bytes(b"\xff\n")
+    (here / "mixed.txt").write_bytes(b"a\n\xff\n")
+    sources = [
+        f'[[source]]\nname = "{name}"\nsource = "text"\npath = "{name}.txt"\non_error = "quarantine"\n'
+        for name in ("bad", "mixed", "data")
+    ]
+    (here / "recipe.toml").write_text("".join(['name = "r"\n', *sources, "[encode]\ncontext = 64\n"]))
+
+    result = run("run", "recipe.toml", "--to", "out")
+
+    assert result.exit_code == 0, result.output
+    assert [line for line in result.stdout.splitlines() if line.startswith("rejected")] == [
+        "rejected: 1 record, kept in out/incidence/bad/rejects",
+        "rejected: 1 record, kept in out/incidence/mixed/rejects",
+    ]
+    assert "Warning: out/incidence/bad is empty, since the only record was rejected" in result.stderr
+    assert result.stderr.count("Warning") == 1
+
+
 def test_a_dry_run_prints_the_plan_and_writes_nothing(here: Path, run: Lisdata) -> None:
     result = run("convert", "ntriples", "graph.nt.gz", "--to", "new.lis", "--dry-run")
 
@@ -317,6 +380,18 @@ def test_encode_says_of_each_count_what_it_is_and_calls_no_continued_text_lost(h
         assert f"{field.name.replace('_', ' ')} {field.metadata['help']}" in page
 
 
+def test_encode_tells_nothing_of_arcs_that_running_text_has_no_place_for(here: Path, run: Lisdata) -> None:
+    """They are in the report all the same."""
+    run("convert", "conllu", "data.conllu", "--to", "trees.lis")
+
+    result = run("encode", "trees.lis", "--to", "trees.tok")
+    summary = orjson.loads(run("stats", "trees.tok", "--json").stdout)
+
+    assert result.exit_code == 0
+    assert "left out" not in result.output
+    assert summary["report"]["incidences_left_out"] > 0
+
+
 def test_inspect_says_where_a_long_row_goes_on(here: Path, run: Lisdata) -> None:
     (here / "long.txt").write_text("word " * 100)
     convert("text", "long.txt", "long.lis")
@@ -392,7 +467,7 @@ def test_export_schema_writes_the_published_files(here: Path, run: Lisdata) -> N
 
 
 def test_the_commands_are_those_that_were_promised() -> None:
-    data = {"convert", "hexatag", "encode", "merge", "export", "inspect", "stats", "verify"}
+    data = {"convert", "hexatag", "encode", "merge", "export", "inspect", "stats", "verify", "align", "audit"}
     models = {"run", "train", "evaluate", "benchmark", "reproduce"}
 
     assert data | models | {"list", "export-schema"} == set(main.commands)

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from sample_files import INLINE, SAMPLES
 
 from lisdata.cli import main
 from lisdata.encoding import EncodeConfig
@@ -80,17 +81,27 @@ def example_of(command: tuple[str, ...]) -> list[str]:
     return arguments
 
 
+def put_sample(source: str, root: Path, path: Path) -> None:
+    """Put a file of a source where its example expects one."""
+    if path.exists() and source == "parsed":
+        return
+    data = INLINE[source] if source in INLINE else (root / "sample_data" / SAMPLES[source]).read_bytes()
+    path.write_bytes(data)
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_the_example_of_every_help_page_runs(command: tuple[str, ...], here: Path, run: Callable[..., Result]) -> None:
+def test_the_example_of_every_help_page_runs(
+    command: tuple[str, ...], root: Path, here: Path, run: Callable[..., Result]
+) -> None:
     arguments = example_of(command)
     assert tuple(arguments[: len(command)]) == command
     if arguments[0] in TRAINING:
         main.commands[arguments[0]].make_context(arguments[0], arguments[1:])  # parsed, paths and all
         return
-    for option in ("--to",):
-        if option in arguments:
-            target = here / arguments[arguments.index(option) + 1]
-            shutil.rmtree(target, ignore_errors=True)
+    if "--to" in arguments:
+        shutil.rmtree(here / arguments[arguments.index("--to") + 1], ignore_errors=True)
+    if command[:1] == ("convert",) and command[1:]:
+        put_sample(command[1], root, here / arguments[2])
 
     result = run(*arguments)
 

@@ -6,14 +6,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lisdata.converters.grids import GRIDS, GridOptions, grid_label
-from lisdata.inputs import InputSlice, find_inputs
+from lisdata.converters.grids import GRIDS, GridOptions, grid_label, split_grid_label
+from lisdata.inputs import InputFile, InputSlice, find_inputs
 from lisdata.invariants import check_structures
+from lisdata.records import GridRecords
 from lisdata.registry import load_converter
 from lisdata.schema import StructureKind
 from lisdata.sources.arrays import NPY, NpyOptions
-from lisdata.structure import Structure
+from lisdata.structure import Instance, Structure
 
 
 def converted(path: Path, array: np.ndarray) -> Structure:
@@ -73,3 +76,47 @@ def test_arrays_of_any_rank_and_plain_dtype_have_a_bare_label(tmp_path: Path, ar
     assert structure.instances[0].label == "grid" == grid_label("grid", array)
     assert structure.tensor is not None
     assert (structure.tensor.shape, structure.tensor.tobytes()) == (array.shape, array.tobytes())
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",))), st.booleans(), st.booleans())
+def test_a_label_gives_name_and_facts_back_whatever_the_name(name: str, is_fortran: bool, has_note: bool) -> None:
+    array = np.zeros((2, 2), order="F" if is_fortran else "C")
+    note = {"mode": "P"} if has_note else {}
+
+    found = split_grid_label(grid_label(name, array, note))
+
+    assert found == (name, note | ({"fortran_order": True} if is_fortran else {}))
+
+
+@pytest.mark.parametrize("label", ["a:b", "a:::b", "a:[1]"])
+def test_a_label_of_another_form_is_refused(label: str) -> None:
+    with pytest.raises(ValueError, match="as the label of a grid"):
+        split_grid_label(label)
+
+
+def test_arrays_that_begin_at_one_byte_have_record_ids_of_their_own() -> None:
+    file = InputFile(index=0, path="", name="a.png", size=9, digest="", scope="d", compression=None)
+    records = GridRecords(
+        file=file,
+        names=("image", "image.palette"),
+        arrays=(np.zeros((1, 1), np.uint8), np.zeros((2, 3), np.uint8)),
+        begin=np.zeros(2, np.uint64),
+        end=np.full(2, 9, np.uint64),
+        notes=({"mode": "P"}, {}),
+    )
+
+    batch = GRIDS.convert(records, GridOptions())
+
+    assert batch.structures.column("record_id").to_pylist() == ["d#0", "d#0.1"]
+    assert batch.labels.column("label").to_pylist() == ['image:{"mode":"P"}', "image.palette"]
+
+
+@pytest.mark.parametrize("dtype", ["<M8", ">M8"])
+def test_dates_without_a_unit_are_no_grid_in_memory_either(dtype: str) -> None:
+    with pytest.raises(ValueError, match="expected dates with a unit, such as '<M8\\[s\\]'"):
+        Structure(
+            record_id="g#0",
+            kind=StructureKind.GRID,
+            instances=(Instance(label="g"),),
+            tensor=np.zeros(2, np.int64).view(dtype),
+        )

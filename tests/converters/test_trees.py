@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from lisdata.inputs import InputFile, InputSlice, find_inputs
 from lisdata.invariants import check_structures
 from lisdata.records import TreeRecords
 from lisdata.registry import load_converter
-from lisdata.schema import ContentKind, StructureKind
+from lisdata.schema import NO_ROW, ContentKind, StructureKind
 from lisdata.sources.dom import parse_html
 from lisdata.sources.html import HTML, HtmlOptions, dom_to_records
 from lisdata.structure import Structure
@@ -135,6 +136,23 @@ def test_occurrences_are_in_document_order_with_attributes_after_their_node() ->
     (structure,) = convert(records_of([[(-1, ["a"]), (0, []), (0, ["a", "b"])]]))
 
     assert [o.content.text for o in structure.occurrences] == ["0", "0.0", "1", "2", "2.0", "2.1"]
+
+
+def test_a_key_stands_before_its_node_and_in_the_instance_that_places_it() -> None:
+    records = records_of([[(-1, []), (0, ["a"]), (0, [])], [(-1, []), (0, [])]], has_spans=True)
+    keys = np.array([NO_ROW, records.node_content[2], NO_ROW, NO_ROW, records.node_content[0]], np.uint32)
+
+    first, second = convert(replace(records, node_key=keys))
+
+    assert [o.content.text for o in first.occurrences] == ["0", "2", "1", "1.0", "2"]
+    assert [o.span for o in first.occurrences] == [(0, 0), None, (1, 1), None, (2, 2)]
+    assert facts(first) == [
+        ("root", 0, [("root#node", "0", 0)]),
+        ("child", 1, [("child#PARENT", "0", 0), ("child#KEY", "2", 0), ("child#CHILD", "1", 0)]),
+        ("node", 1, [("node#node", "1", 0), ("node#attr:a", "1.0", 0)]),
+        ("child", 2, [("child#PARENT", "0", 0), ("child#CHILD", "2", 1)]),
+    ]
+    assert facts(second)[1] == ("child", 1, [("child#PARENT", "0", 0), ("child#KEY", "0", 0), ("child#CHILD", "1", 0)])
 
 
 def test_spans_belong_to_nodes_and_not_to_attributes() -> None:

@@ -18,6 +18,7 @@ from lisdata.invariants import check_structures
 from lisdata.records import TripleRecords
 from lisdata.registry import load_converter
 from lisdata.schema import NO_ROW, ContentKind, StructureKind
+from lisdata.sources.rdf_grouping import Grouping
 from lisdata.structure import Structure
 from lisdata.structure_batch import StructureBatch, StructureBuilder
 
@@ -31,10 +32,12 @@ LITERALS = st.sampled_from(
 )
 PREDICATES = st.sampled_from([entity("a:p#q"), entity("a:é"), entity("a:a")])
 QUADS = st.lists(st.tuples(NODES, PREDICATES, NODES | LITERALS, st.none() | NODES), max_size=12)
-GROUPS = st.sampled_from(["subject", "fact"])
+GROUPS = st.sampled_from(["subject", "graph", "none", "3"])
 
 
-def records_of(quads: list[Quad], *, with_graphs: bool = True) -> TripleRecords:
+def records_of(
+    quads: list[Quad], group_by: str = "subject", *, with_graphs: bool = True, numbered: bool = False
+) -> TripleRecords:
     contents = ContentBuilder(LabelBuilder())
     rows = np.array([[NO_ROW if c is None else contents.add_content(c) for c in q] for q in quads], np.uint32)
     subject, predicate, object_, graph = rows.reshape(-1, 4).T
@@ -47,13 +50,15 @@ def records_of(quads: list[Quad], *, with_graphs: bool = True) -> TripleRecords:
         predicate_content=predicate,
         object_content=object_,
         graph_content=graph if with_graphs else None,
-        begin=begin,
+        structure_offsets=Grouping(group_by).offsets(subject, graph if with_graphs else None),
+        begin=np.zeros_like(begin) if numbered else begin,
         end=begin + WIDTH,
+        ordinal=np.arange(len(quads), dtype=np.uint64) if numbered else None,
     )
 
 
 def convert(quads: list[Quad], group_by: str) -> StructureBatch:
-    return TRIPLES.convert(records_of(quads), TriplesOptions(group_by=group_by))  # type: ignore[arg-type]
+    return TRIPLES.convert(records_of(quads, group_by), TriplesOptions())
 
 
 def structures_of(batch: StructureBatch) -> list[Structure]:
@@ -64,18 +69,26 @@ def expected(quads: list[Quad], group_by: str) -> list[Structure]:
     """The structures built one by one."""
     builder = StructureBuilder()
     numbered = list(enumerate(quads))
-    for _, run in groupby(numbered, key=lambda pair: pair[0] if group_by == "fact" else pair[1][0]):
+    keys = {"subject": lambda pair: pair[1][0], "graph": lambda pair: pair[1][3], "none": lambda pair: pair[0]}
+    for _, run in groupby(numbered, key=keys.get(group_by, lambda pair: pair[0] // 3)):
         facts = list(run)
         begin, end = facts[0][0] * WIDTH, (facts[-1][0] + 1) * WIDTH
         builder.begin(StructureKind.TRIPLES, f"d#{begin}", file=3, begin=begin, end=end)
-        subject = builder.occurrence(builder.contents.add_content(facts[0][1][0]))
-        for number, (_, predicate, object_, graph) in facts:
+        shown: list[Content | None] = [None, None]
+        at = [0, 0]
+        for number, (subject, predicate, object_, graph) in facts:
             instance = builder.instance(predicate.text, ordinal=number * WIDTH)
-            builder.incidence(subject, instance, Role(predicate.text, "subject"))
-            for content, side in ((object_, "object"), (graph, "graph")):
-                if content is not None:
+            for which, content, side in ((0, subject, "subject"), (None, object_, "object"), (1, graph, "graph")):
+                if content is None:
+                    shown[1] = None
+                    continue
+                if which is None or shown[which] != content:
                     occurrence = builder.occurrence(builder.contents.add_content(content))
-                    builder.incidence(occurrence, instance, Role(predicate.text, side))
+                if which is not None:
+                    if shown[which] == content:
+                        occurrence = at[which]
+                    shown[which], at[which] = content, occurrence
+                builder.incidence(occurrence, instance, Role(predicate.text, side))
         builder.end()
     return structures_of(builder.finish())
 
@@ -114,14 +127,26 @@ def test_a_run_of_one_subject_is_a_structure_and_a_second_run_another() -> None:
     assert [len(s.instances) for s in structures_of(batch)] == [2, 1, 1]
 
 
+def test_a_numbered_triple_has_its_number_as_ordinal_and_record_id() -> None:
+    a, b, p = entity("a:a"), entity("a:b"), entity("a:p")
+
+    batch = TRIPLES.convert(
+        records_of([(a, p, b, None), (a, p, b, None), (b, p, a, None)], numbered=True), TriplesOptions()
+    )
+
+    structures = structures_of(batch)
+    assert [s.record_id for s in structures] == ["d#0", "d#2"]
+    assert [[i.ordinal for i in s.instances] for s in structures] == [[0, 1], [2]]
+
+
 def test_a_predicate_is_a_label_and_no_content_unless_it_is_also_a_term() -> None:
     a, b, p = entity("a:a"), entity("a:b"), entity("a:p")
 
-    assert convert([(a, p, b, None)], "fact").contents["lexical"].to_pylist() == [b"a:a", b"a:b"]
-    assert convert([(a, p, p, None)], "fact").contents["lexical"].to_pylist() == [b"a:a", b"a:p"]
+    assert convert([(a, p, b, None)], "none").contents["lexical"].to_pylist() == [b"a:a", b"a:b"]
+    assert convert([(a, p, p, None)], "none").contents["lexical"].to_pylist() == [b"a:a", b"a:p"]
 
 
-@pytest.mark.parametrize("group_by", ["subject", "fact"])
+@pytest.mark.parametrize("group_by", ["subject", "graph", "none", "2"])
 def test_no_triples_give_no_structures(group_by: str) -> None:
     batch = convert([], group_by)
 

@@ -20,14 +20,19 @@ def align(pieces: list[list[int]], words: list[list[int]]) -> tuple[list[int], i
 
 
 @given(st.lists(spans, max_size=8), st.lists(spans, max_size=8))
-def test_a_piece_shows_the_first_word_it_overlaps(pieces: list[list[int]], words: list[list[int]]) -> None:
+def test_a_piece_shows_the_first_word_it_overlaps_and_is_counted_where_there_are_more(
+    pieces: list[list[int]], words: list[list[int]]
+) -> None:
     words = sorted(words)
-    found, _ = align(pieces, words)
+    found, num_over_several = align(pieces, words)
 
+    several = 0
     for (begin, end), word in zip(pieces, found, strict=True):
         begin = next((b for b in range(begin, end) if TEXT[b] not in b" \t"), begin)
         overlapping = [n for n, (first, last) in enumerate(words) if max(first, begin) < min(last, end)]
         assert word == (overlapping[0] if overlapping else -1)
+        several += len(overlapping) > 1
+    assert num_over_several == several
 
 
 def test_a_leading_space_counts_to_the_word_also_after_a_word_that_holds_it() -> None:
@@ -41,6 +46,10 @@ def test_white_space_shows_a_word_only_inside_its_span() -> None:
 
 def test_a_piece_over_two_words_shows_the_first_and_is_counted() -> None:
     assert align([[0, 6], [6, 9]], [[0, 2], [4, 6], [7, 9]]) == ([0, 2], 1)
+
+
+def test_a_piece_over_two_words_is_counted_also_where_a_third_lies_between_them_in_order() -> None:
+    assert align([[7, 9]], [[0, 15], [0, 2], [7, 9]]) == ([0], 1)
 
 
 def test_empty_pieces_and_empty_words_meet_nothing() -> None:

@@ -181,8 +181,11 @@ def test_columns_and_record_ids_may_be_left_out(both: Path, tmp_path: Path) -> N
 
 
 def test_a_row_that_is_too_long_is_an_error_that_names_it(both: Path, tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match=r"record 'f1' .*expected at most 10 tokens, found 29"):
+    with pytest.raises(
+        SchemaError, match=r"record 'f1': expected at most 10 tokens, found 29: raise max_length, or set"
+    ):
         encode(both, tmp_path / "tok", max_length=10)
+    encode(both, tmp_path / "cut", max_length=10, context=10)
 
 
 def test_context_fills_rows_of_one_part(both: Path, tmp_path: Path) -> None:

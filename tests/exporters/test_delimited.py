@@ -315,3 +315,17 @@ def test_chinook_with_its_keys_comes_back_byte_for_byte(
     assert report.losses == {}
     for path in (shared / "data/kg/tables/chinook_csv").glob("*.csv"):
         assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_every_real_table_comes_back_byte_for_byte(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "data/kg/tables"
+    convert("csv", folder, tmp_path / "data", options={"null_tokens": ("", "NA")})
+    (tmp_path / "out").mkdir()
+
+    (report,) = export(tmp_path / "data", tmp_path / "out")
+
+    paths = sorted(folder.rglob("*.csv"))
+    assert len(paths) == len(report.files) == 14
+    assert report.losses == {}
+    for path in paths:
+        assert (tmp_path / "out" / path.relative_to(folder)).read_bytes() == path.read_bytes(), path

@@ -49,7 +49,7 @@ def test_it_is_registered() -> None:
 
 
 @settings(max_examples=10, deadline=None)
-@given(graphs=GRAPHS, group_by=st.sampled_from(["subject", "fact"]))
+@given(graphs=GRAPHS, group_by=st.sampled_from(["subject", "graph", "none", "3"]))
 def test_canonical_files_come_back_byte_for_byte(
     round_trip: Any, graphs: list[list[tuple[Content, ...]]], group_by: str
 ) -> None:

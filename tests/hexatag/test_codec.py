@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ from lisdata.hexatag import (
     canonicalise,
     decode,
     decode_batch,
+    describe_fault,
     encode,
     encode_batch,
     tag_trees,
@@ -265,6 +267,9 @@ def test_wrong_tags_never_touch_their_neighbours(
         ([2, 0, 9, 2], "word 3 has head 9 in a sentence of 4 words"),
         ([-1], "word 1 has head -1 in a sentence of 1 word"),
         ([2**32], "word 1 has head 4294967296 in a sentence of 1 word"),
+        ([2**63, 0], "word 1 has head 9223372036854775808 in a sentence of 2 words"),
+        ([0, -(2**70)], "word 2 has head -1180591620717411303424 in a sentence of 2 words"),
+        ([0, 10**5000], "word 2 has head a number of 16610 bits in a sentence of 2 words"),
         ([0, 2, 1], "word 2 is its own head"),
         ([2, 1], "no word is the root: none has head 0"),
         ([3, 0, 2, 3, 0], "words 2 and 5 are both roots"),
@@ -297,6 +302,7 @@ def test_heads_that_are_no_projective_tree_are_refused_by_name(heads: list[int],
         ([0, 0], [1, 0], "1 partial tree waits for a right child after the last word"),
         ([0, 0, 0], [1, 1, 0], "2 partial trees wait for a right child after the last word"),
         ([0, 256], [1, 0], "word 2 has terminal tag 256, which is none of 0 and 1"),
+        ([2**70, 1], [1, 0], "word 1 has terminal tag 1180591620717411303424, which is none of 0 and 1"),
         ([0, 1], [-100, 0], "word 1 has nonterminal tag -100, which is none of 0 to 4"),
     ],
 )
@@ -370,12 +376,27 @@ def test_no_sentences_give_no_tags() -> None:
         ([0, 1], [], "offsets: expected one more than sentences"),
         ([0, 1], [-1, 2], "offsets: expected one more than sentences"),
         ([0, 1], [0, 3], "offsets: expected one more than sentences, ascending, all from 0 to 2"),
+        (["1", "0"], [0, 2], "heads: expected integers in one dimension, found <U1 of shape"),
+        ([0, None], [0, 2], "heads: expected integers in one dimension, found object of shape"),
+        ([True, False], [0, 2], "heads: expected integers in one dimension, found bool of shape"),
+        ([0, 1], [0, 2**70], "offsets: expected one more than sentences, ascending, all from 0 to 2"),
         ([0, 1], [0, 2, 1, 2], "offsets: expected one more than sentences"),
     ],
 )
 def test_arguments_that_are_no_batch_are_refused(heads: Any, offsets: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         encode_batch(heads, offsets)
+
+
+@given(heads=st.lists(st.integers() | st.sampled_from([2**31, 2**63, 2**64, -(2**63) - 1]), max_size=5))
+def test_any_whole_numbers_are_heads_of_a_tree_or_a_tree_error(heads: list[int]) -> None:
+    fault = plain.find_fault(heads)
+    for given_heads in (heads, np.array(heads, object)):
+        if fault == TreeFault.NONE:
+            assert decode(*encode(given_heads)).tolist() == heads
+        else:
+            with pytest.raises(TreeError, match=f"^{re.escape(describe_fault(fault, heads))}$"):
+                encode(given_heads)
 
 
 def test_as_many_tags_of_each_kind_are_needed() -> None:

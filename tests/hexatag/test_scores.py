@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -160,11 +163,69 @@ def test_scores_that_are_not_finite_are_refused_but_for_eos(value: float, column
         ((3, 3), (3, 5), None, r"terminal_logits: expected shape \(words, 2\), found \(3, 3\)"),
         ((3, 2), (15,), None, r"nonterminal_logits: expected shape \(words, 5\), found \(15,\)"),
         ((3, 2), (4, 5), None, "expected as many logits of each kind, found 3 and 4"),
-        ((3, 2), (3, 5), 0, "expected max_depth=0 of 1 at least"),
+        ((3, 2), (3, 5), 0, "expected a whole number of at least 1, got max_depth=0"),
+        ((3, 2), (3, 5), -1, "expected a whole number of at least 1, got max_depth=-1"),
+        ((3, 2), (3, 5), 1.5, "expected a whole number of at least 1, got max_depth=1.5"),
+        ((3, 2), (3, 5), 2.0, "expected a whole number of at least 1, got max_depth=2.0"),
+        ((3, 2), (3, 5), "2", "expected a whole number of at least 1, got max_depth='2'"),
     ],
 )
 def test_wrong_arguments_are_refused(
-    terminal_shape: tuple[int, ...], nonterminal_shape: tuple[int, ...], max_depth: int | None, message: str
+    terminal_shape: tuple[int, ...], nonterminal_shape: tuple[int, ...], max_depth: Any, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         viterbi(np.zeros(terminal_shape), np.zeros(nonterminal_shape), max_depth=max_depth)
+
+
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        (np.zeros((1, 2), np.complex64), "expected real numbers, found complex64"),
+        ([[1j, 0]], "expected real numbers, found complex128"),
+        ([["1", "2"]], "expected real numbers, found <U1"),
+        ([[b"1", b"2"]], r"expected real numbers, found \|S1"),
+        ([[None, 1.0]], "expected real numbers, found object"),
+        (np.zeros((1, 2), "M8[s]"), "expected real numbers, found datetime64"),
+        ([[1.0, 2.0], [3.0]], "expected numbers in two dimensions: "),
+        ([[1e300, 0.0]], "expected finite logits"),
+        (None, r"expected shape \(words, 2\), found \(\)"),
+        ("ab", r"expected shape \(words, 2\), found \(\)"),
+        (torch.zeros((1, 2), dtype=torch.complex64, requires_grad=True), "expected real numbers, found complex64"),
+        ([torch.zeros(2, requires_grad=True)], "expected numbers in two dimensions: .*detach"),
+    ],
+)
+def test_logits_that_are_no_real_numbers_are_refused(logits: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        viterbi(logits, [[0.0] * 5])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8, np.int64, np.bool_])
+def test_real_numbers_of_every_type_are_taken(dtype: Any) -> None:
+    terminals, nonterminals = (scores.round().astype(dtype) for scores in random_scores(6, 4))
+
+    found = viterbi(terminals, nonterminals)
+
+    assert_same(found, viterbi(terminals.astype(np.float32), nonterminals.astype(np.float32)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_tensors_are_taken_as_they_come_out_of_a_model(dtype: torch.dtype, requires_grad: bool) -> None:
+    terminals, nonterminals = (torch.tensor(scores, dtype=dtype) for scores in random_scores(6, 5))
+    arrays = terminals.float().numpy(), nonterminals.float().numpy()
+
+    found = viterbi(terminals.requires_grad_(requires_grad), nonterminals)
+
+    assert terminals.requires_grad == requires_grad
+    assert_same(found, viterbi(*arrays))
+
+
+def assert_same(found: tuple[Any, Any], expected: tuple[Any, Any]) -> None:
+    assert [tags.tolist() for tags in found] == [tags.tolist() for tags in expected]
+
+
+def test_torch_is_not_imported_for_scores() -> None:
+    call = "from lisdata.hexatag import viterbi; viterbi([[0, 0]], [[0] * 5])"
+    check = f"import sys; {call}; assert 'torch' not in sys.modules"
+
+    subprocess.run([sys.executable, "-c", check], check=True)

@@ -3,12 +3,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import types
 
 from lisdata.kernels.compiled import BYTES, INT64S, OUT_INT64S, kernel
-from lisdata.kernels.text_table import TABLE, TextTable, has_room, number_of
+from lisdata.kernels.text_table import TABLE, TextTable, has_room, number_of, number_texts
+from lisdata.schema import NO_ROW
 
 
 @kernel(types.int64(TABLE, BYTES, INT64S, OUT_INT64S, types.int64))
@@ -43,3 +45,30 @@ def test_a_table_that_grows_keeps_its_numbers() -> None:
     distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
 
     assert number_all(texts) == ([distinct[text] for text in texts], list(distinct))
+
+
+COLUMNS = st.lists(st.lists(st.none() | st.binary(max_size=9), max_size=20), max_size=4)
+
+
+@given(columns=COLUMNS, skipped=st.integers(0, 3))
+@settings(deadline=None)
+def test_columns_share_the_numbers_of_their_texts_and_nulls_have_none(
+    columns: list[list[bytes | None]], skipped: int
+) -> None:
+    texts = [text for column in columns for text in column[skipped:] if text is not None]
+    distinct = list(dict.fromkeys(texts))
+
+    found, rows = number_texts([pa.array(column, pa.large_binary())[skipped:] for column in columns])
+
+    assert found.to_pylist() == distinct
+    for column, numbers in zip(columns, rows, strict=True):
+        assert numbers.tolist() == [NO_ROW if t is None else distinct.index(t) for t in column[skipped:]]
+
+
+def test_many_texts_find_room() -> None:
+    texts = [b"%d" % (number % 30_000) for number in range(40_000)]
+
+    found, (rows,) = number_texts([pa.array(texts, pa.large_binary())])
+
+    assert found.to_pylist() == texts[:30_000]
+    assert rows.tolist() == [number % 30_000 for number in range(40_000)]

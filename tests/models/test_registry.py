@@ -11,6 +11,8 @@ from torch import nn
 from lisdata.models import MODELS, build_model, describe_model
 
 REQUIRED = {
+    "added-addresses": {"num_roles": 3},
+    "role-biases": {"num_roles": 3},
     "rope": {},
     "alibi": {},
     "random-lines": {"newline_id": 0},

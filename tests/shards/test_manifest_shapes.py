@@ -74,6 +74,16 @@ FALSE = {
     "no origins": (("origins",), None, r"origins: expected a list, found None"),
     "records that are no counts": (("inputs", 0, "records", "seen"), 1.5, r"inputs\[0\].records.seen: expected an int"),
     "a size that is a text": (("files", "plan.json", "size"), "1", r"files.plan.json.size: expected an integer from 0"),
+    "a report of an input": (
+        ("inputs", 0, "report"),
+        {"words": 3},
+        r"report.words: expected the sum over the inputs, 3, found 0",
+    ),
+    "an input's report of texts": (
+        ("inputs", 0, "report"),
+        {"words": "3"},
+        r"inputs\[0\].report.words: expected an int",
+    ),
     "a report of texts": (("report",), {"lifted_arcs": "many"}, r"report.lifted_arcs: expected an integer from 0"),
 }
 

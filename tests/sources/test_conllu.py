@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from small_treebanks import treebanks, write_row, write_sentence
 from small_trees import read_trees, treebank_paths
 
+from lisdata.conversion import convert
 from lisdata.errors import BadRecordError
 from lisdata.hexatag import decode, projectivize
 from lisdata.inputs import InputSlice, find_inputs
@@ -241,7 +242,15 @@ FAULTS = {
     write_row("1", "a", 0) + "\n" + write_row("3", "b", 1) + "\n": (3, "ID 2, found ID '3'"),
     write_row("1-2", "a") + "\n" + write_row("1", "a", 0) + "\n": (
         2,
-        "a multiword token over words of the sentence that no other one holds, found 1-2 in a sentence of 1 words",
+        "a multiword token over words of the sentence that no other one holds, found 1-2 in a sentence of 1 word",
+    ),
+    write_row("1-0", "a") + "\n" + write_row("1", "a", 0) + "\n" + write_row("2", "b", 1) + "\n": (
+        2,
+        "that no other one holds, found 1-0 in a sentence of 2 words",
+    ),
+    write_row("1-99999999999", "a") + "\n" + write_row("1", "a", 0) + "\n# c\n" + write_row("1.1", "e") + "\n": (
+        2,
+        "that no other one holds, found 1-99999999999 in a sentence of 1 word",
     ),
     write_row("1", "a", "root") + "\n": (2, "a number or _ in column HEAD, found 'root' for word 1"),
     write_row("1", "a", 0) + "\n" + write_row("2", "b") + "\n": (3, "a HEAD for each word, or for none, found '_'"),
@@ -250,6 +259,11 @@ FAULTS = {
         3,
         "a tree with one root, found word 2 has head 9 in a sentence of 2 words",
     ),
+    write_row("1", "a", 0) + "\n" + write_row("2", "b", 1 << 32) + "\n": (
+        3,
+        "found word 2 has head 4294967296 in a sentence of 2 words",
+    ),
+    write_row("1", "a", "9" * 90) + "\n": (2, f"found word 1 has head {'9' * 60}... in a sentence of 1 word"),
     write_row("1", "a", 0) + "\n" + write_row("2", "b", 2) + "\n": (3, "found word 2 is its own head"),
     write_row("1", "a", 2) + "\n" + write_row("2", "b", 1) + "\n": (2, "found no word is the root: none has head 0"),
     write_row("1", "a", 0) + "\n" + write_row("2", "b", 0) + "\n": (3, "found words 1 and 2 are both roots"),
@@ -350,19 +364,75 @@ def test_a_cut_stands_after_a_blank_line_however_it_is_written(path: Path) -> No
     assert {data[cut : cut + 5] for cut in cuts} == {b"# one", b"# two", b"# thr", b"# fou", b""}
 
 
-def test_a_sentence_too_long_to_be_held_is_refused_and_the_next_is_read(
+PARTS = st.sampled_from([GOOD, GOOD, CROSSING, b"#\n\n", b"1\t\xff\n\n", write_sentence(range(40)), b"# c\n" * 60])
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    mark=st.sampled_from([b"", "\ufeff".encode()]),
+    blank=st.sampled_from([b"", b"\n", b"\n\n", b" \n\r\n\n", b"\n" * 70]),
+    parts=st.lists(PARTS, max_size=5),
+    blocks=st.lists(st.integers(1, 300), min_size=2, max_size=2),
+    limit=st.integers(40, 2000),
+)
+def test_what_is_converted_and_what_is_refused_does_not_depend_on_blocks(
+    path: Path, mark: bytes, blank: bytes, parts: list[bytes], blocks: list[int], limit: int
+) -> None:
+    data = mark + blank + b"".join(parts)
+    piece, outcomes = whole(path, data), []
+    for block in (1 << 20, *blocks):
+        errors: list[BadRecordError] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(conllu, "_BLOCK_BYTES", block)
+            patch.setattr(conllu_blocks, "MAX_SENTENCE_BYTES", limit)
+            found = read(piece, errors.append)
+        assert all(error.data in (None, data[error.begin : error.end]) for error in errors)
+        bounds = sorted([(s["begin"], s["end"]) for s in found] + [(e.begin, e.end) for e in errors])
+        assert [begin for begin, _ in bounds] + [len(data)] == [0, *(end for _, end in bounds)]
+        outcomes.append((found, list(map(str, errors))))
+
+    assert outcomes[1:] == outcomes[:1] * 2
+
+
+def test_a_mark_and_blank_lines_belong_to_the_first_sentence_wherever_blocks_are_cut(path: Path) -> None:
+    piece = whole(path, "\ufeff\n\n".encode() + GOOD + GOOD)
+    for block in range(1, 60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(conllu, "_BLOCK_BYTES", block)
+            found = read(piece)
+        assert [(s["begin"], s["heads"]) for s in found] == [(0, [2, 0]), (5 + len(GOOD), [2, 0])]
+
+
+def test_a_sentence_too_long_to_be_held_is_one_bad_record_and_the_next_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conllu_blocks, "MAX_SENTENCE_BYTES", 300)
     monkeypatch.setattr(conllu, "_BLOCK_BYTES", 64)
     errors: list[BadRecordError] = []
-    long = write_sentence([0, *range(1, 40)])
+    long = b"# a long comment\n" * 40 + GOOD  # of which the end could be taken for a sentence
 
-    found = read(whole(path, GOOD + long + GOOD), errors.append)
+    found = read(whole(path, GOOD + long + GOOD + b"1\n\n"), errors.append)
 
     assert [s["heads"] for s in found] == [[2, 0], [2, 0]]
-    assert (errors[0].begin, errors[-1].end) == (len(GOOD), len(GOOD + long))
-    assert "expected a blank line after less than 300 bytes, found a sentence of" in str(errors[0])
+    assert (errors[0].begin, errors[0].end) == (len(GOOD), len(GOOD + long))
+    expected = f"a.conllu:4:1: expected a blank line after less than 300 bytes, found a sentence of {len(long)} bytes"
+    assert [str(e) for e in errors] == [
+        expected,
+        "a.conllu:50:1: expected 10 columns with tabs between them, found 1 in '1'",
+    ]
+
+
+def test_a_sentence_too_long_is_counted_and_quarantined_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conllu_blocks, "MAX_SENTENCE_BYTES", 300)
+    monkeypatch.setattr(conllu, "_BLOCK_BYTES", 64)
+    long = write_sentence([0, *range(1, 60)])
+    (tmp_path / "a.conllu").write_bytes(GOOD + long + GOOD)
+
+    manifest = convert("conllu", tmp_path / "a.conllu", tmp_path / "a.lis", on_error="quarantine", workers=1)
+
+    assert [file["records"] for file in manifest["inputs"]] == [{"seen": 3, "converted": 2, "rejected": 1}]
+    (kept,) = (tmp_path / "a.lis" / "rejects").glob("*.bin")
+    assert kept.read_bytes() == long
 
 
 def test_a_sentence_that_a_damaged_stream_cuts_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from lisdata.inputs import InputSlice, find_inputs
 from lisdata.records import TreeRecords
 from lisdata.registry import load_source
 from lisdata.schema import ContentKind
-from lisdata.sources import html
 from lisdata.sources.html import HTML, HtmlOptions
 
 
@@ -101,14 +100,20 @@ def test_an_unknown_encoding_is_a_wrong_argument() -> None:
         HtmlOptions(encoding="nope")
 
 
-def test_a_document_above_the_limit_is_a_bad_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "_MAX_BYTES", 10)
+@pytest.mark.parametrize("limit", [0, 2_000_000_001])
+def test_a_limit_that_no_document_can_have_is_a_wrong_argument(limit: int) -> None:
+    with pytest.raises(ValueError, match="expected a limit of 1 to 2000000000 bytes"):
+        HtmlOptions(max_document_bytes=limit)
+
+
+def test_a_document_above_the_limit_is_a_bad_record(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_bytes(b"<p>" * 5)
     piece = InputSlice(file=find_inputs([str(tmp_path / "a.html")], suffixes=HTML.suffixes)[0])
     errors: list[BadRecordError] = []
 
-    assert list(HTML.read(piece, HtmlOptions(), errors.append)) == []
-    assert str(errors[0]) == "a.html@10: expected a document of at most 10 bytes, found 15 bytes"
+    assert list(HTML.read(piece, HtmlOptions(max_document_bytes=10), errors.append)) == []
+    wanted = "a document of at most 10 bytes (max_document_bytes)"
+    assert str(errors[0]) == f"a.html@10: expected {wanted}, found 15 bytes"
     assert (errors[0].begin, errors[0].end) == (0, 15)
 
 

@@ -21,7 +21,7 @@ from lisdata.kernels import plain
 from lisdata.records import TripleRecords
 from lisdata.registry import load_source
 from lisdata.schema import ContentKind
-from lisdata.sources import ntriples_long_lines, ntriples_parser, ntriples_records, ntriples_runs
+from lisdata.sources import ntriples_lines, ntriples_long_lines, ntriples_parser, ntriples_records, ntriples_runs
 from lisdata.sources.ntriples import NTRIPLES, NTriplesOptions
 from lisdata.sources.ntriples_terms import term_from_content
 from lisdata.structure import StructureReader
@@ -307,7 +307,7 @@ def test_bad_lines_are_counted_over_blocks_and_from_the_middle_of_a_file(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [b"<a:%d> <a:p> <a:o> .\n" % n if n % 3 else b"bad %d\n" % n for n in range(300)]
-    monkeypatch.setattr(ntriples_runs, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(ntriples_lines, "BLOCK_BYTES", 256)
     piece = whole(path, b"".join(lines))
     begin = sum(map(len, lines[:100]))
 
@@ -464,9 +464,9 @@ def test_no_block_cuts_a_run_of_one_subject(path: Path, lines: list[str], size: 
     expected = runs_of(piece)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ntriples_runs, "BLOCK_BYTES", size)
+        patch.setattr(ntriples_lines, "BLOCK_BYTES", size)
         found = runs_of(piece)
-        blocks = [(offset, b"".join(chunks)) for offset, chunks in ntriples_runs.iter_runs(piece)]
+        blocks = [(offset, b"".join(chunks)) for offset, chunks in ntriples_runs.iter_runs(piece.blocks(size))]
 
     assert found == expected
     assert b"".join(data for _, data in blocks) == piece.read()
@@ -489,7 +489,7 @@ def test_no_unit_cuts_a_run_of_one_subject(path: Path, lines: list[str], wanted:
 
 def test_a_run_that_does_not_fit_in_memory_is_cut_at_a_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ntriples_runs, "MAX_RUN_BYTES", 1000)
-    monkeypatch.setattr(ntriples_runs, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(ntriples_lines, "BLOCK_BYTES", 100)
     line = b"<a:s> <a:p> <a:o> .\n"
     piece = whole(path, line * 500)
 

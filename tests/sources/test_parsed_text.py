@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 import rule_parser
 from hypothesis import given, settings
@@ -101,9 +100,11 @@ def test_whatever_the_parser_says_the_sentences_are_the_file_s_bytes(
     assert b"".join(document for _, _, document, _ in found) == data
     assert all(end - begin == len(document) for begin, end, document, _ in found)
     assert [begin for begin, *_ in found] == [0, *(end for _, end, *_ in found)][: len(found)]
-    for _, _, document, words in found:
+    for first, _, document, words in found:
         spelled = [document[begin:end].decode() for begin, end, *_ in words]
-        assert [form for _, _, form, _ in words] in (spelled, [word.replace("\ufeff", " ") for word in spelled])
+        if words and first + words[0][0] == 0 and spelled[0].startswith("\ufeff"):
+            spelled[0] = " " + spelled[0][1:]  # the file's mark
+        assert [form for _, _, form, _ in words] == spelled
 
 
 @settings(deadline=None)
@@ -246,7 +247,6 @@ def test_what_was_dropped_is_counted_where_nothing_is_left(path: Path) -> None:
     [
         ([0, 9, 1], "word 2 has head 9 in a sentence of 3 words"),
         ([0, -1, 1], "word 2 has head -1 in a sentence of 3 words"),
-        ([0, 1 << 40, 1], f"word 2 has head {np.iinfo(np.int32).max} in a sentence of 3 words"),
         ([0, 2, 1], "word 2 is its own head"),
         ([0, 0, 1], "words 1 and 2 are both roots"),
         ([2, 3, 1], "no word is the root"),

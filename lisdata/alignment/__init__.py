@@ -1,0 +1,16 @@
+"""What datasets share and where they differ: `same_as` tables, contents that meet, audits."""
+
+from lisdata.alignment.audit import AuditReport, LevelReport, audit
+from lisdata.alignment.meeting import Meeting, MeetingReport, find_meetings
+from lisdata.alignment.same_as import collect_same_as, write_same_as
+
+__all__ = [
+    "AuditReport",
+    "LevelReport",
+    "Meeting",
+    "MeetingReport",
+    "audit",
+    "collect_same_as",
+    "find_meetings",
+    "write_same_as",
+]

@@ -1,0 +1,122 @@
+"""Digests of facts on disk, in buckets: two multisets of any size are compared a bucket at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from lisdata.alignment.facts import LEVELS, Facts
+
+FACTS_A_BUCKET = 1 << 22
+MAX_BUCKETS = 256
+_ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("part", "<u4"), ("row", "<u4"), ("item", "<u4")])
+Rows = npt.NDArray[np.void]
+Place = tuple[int, int, int]
+"""Number of the part among all of its side, row, and number of the instance or incidence in the row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How two multisets of facts differ.
+
+    `totals` counts both sides' facts, `duplicates` those that repeat an earlier one of their side. `lost` facts are on
+    the first side alone, `added` ones on the second; the places are those of the first few.
+    """
+
+    totals: tuple[int, int]
+    duplicates: tuple[int, int]
+    lost: int
+    added: int
+    lost_places: tuple[Place, ...]
+    added_places: tuple[Place, ...]
+
+
+class FactFiles:
+    """Facts of two sides in the folder `directory`; memory is bounded by the facts of one bucket."""
+
+    def __init__(self, directory: Path, num_facts: int) -> None:
+        self._directory = directory
+        self._num_buckets = min(MAX_BUCKETS, 1 + num_facts // FACTS_A_BUCKET)
+
+    def add(self, side: int, part: int, facts: Facts) -> None:
+        """Append facts of part number `part` of a side (0 or 1)."""
+        rows = np.empty(len(facts.row), _ROW)
+        rows["high"], rows["low"] = facts.digest[:, 0], facts.digest[:, 1]
+        rows["part"], rows["row"], rows["item"] = part, facts.row, facts.item
+        bucket = rows["high"] % np.uint64(self._num_buckets)
+        for number in np.unique(bucket).tolist():
+            with self._path(side, facts.level, number).open("ab") as stream:
+                stream.write(rows[bucket == number].tobytes())
+
+    def compare(self, level: str, num_examples: int) -> Difference:
+        """Return how the sides' facts of a level differ; of contents, each counts once a side."""
+        if level not in LEVELS:
+            raise ValueError(f"expected one of {', '.join(LEVELS)}, got {level!r}")
+        counts: Counter[str] = Counter()
+        places: tuple[list[Place], list[Place]] = ([], [])
+        for number in range(self._num_buckets):
+            sides = [self._read(side, level, number) for side in (0, 1)]
+            self._compare_bucket(sides, counts, places, num_examples, is_set=level == "contents")
+        return Difference(
+            totals=(counts["total 0"], counts["total 1"]),
+            duplicates=(counts["duplicates 0"], counts["duplicates 1"]),
+            lost=counts["only 0"],
+            added=counts["only 1"],
+            lost_places=tuple(places[0]),
+            added_places=tuple(places[1]),
+        )
+
+    def _compare_bucket(
+        self,
+        sides: list[Rows],
+        counts: Counter[str],
+        places: tuple[list[Place], list[Place]],
+        num_examples: int,
+        *,
+        is_set: bool,
+    ) -> None:
+        number, size = _number_distinct(np.concatenate(sides))
+        numbers = np.split(number, [len(sides[0])])
+        found = [np.bincount(n, minlength=size) for n in numbers]
+        for side in (0, 1):
+            counts[f"duplicates {side}"] += 0 if is_set else int((found[side] - (found[side] > 0)).sum())
+            found[side] = np.minimum(found[side], 1) if is_set else found[side]
+            counts[f"total {side}"] += int(found[side].sum())
+        for side, rows in enumerate(sides):
+            surplus = np.maximum(found[side] - found[1 - side], 0)
+            counts[f"only {side}"] += int(surplus.sum())
+            chosen = _last_copies(rows, numbers[side], surplus)
+            first = chosen[np.lexsort((chosen["item"], chosen["row"], chosen["part"]))[:num_examples]]
+            here = zip(*(first[name].tolist() for name in ("part", "row", "item")), strict=True)
+            places[side][:] = sorted([*places[side], *here])[:num_examples]
+
+    def _read(self, side: int, level: str, bucket: int) -> Rows:
+        path = self._path(side, level, bucket)
+        return np.frombuffer(path.read_bytes() if path.exists() else b"", _ROW)
+
+    def _path(self, side: int, level: str, bucket: int) -> Path:
+        return self._directory / f"{side}-{level}-{bucket}"
+
+
+def _number_distinct(rows: Rows) -> tuple[npt.NDArray[np.int64], int]:
+    """Return which distinct digest each row has, and how many there are."""
+    order = np.lexsort((rows["low"], rows["high"]))
+    ordered = rows[order]
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (ordered["high"][1:] != ordered["high"][:-1]) | (ordered["low"][1:] != ordered["low"][:-1])
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(is_first) - 1
+    return number, int(is_first.sum())
+
+
+def _last_copies(rows: Rows, number: npt.NDArray[np.int64], surplus: npt.NDArray[np.int64]) -> Rows:
+    """Return the last surplus[n] of the rows that have digest n."""
+    at = np.flatnonzero(surplus[number] > 0)
+    order = at[np.argsort(number[at], kind="stable")]
+    digest = number[order]
+    left = np.searchsorted(digest, digest, side="right") - np.arange(len(order))  # copies from here on, this one too
+    return rows[order[left <= surplus[digest]]]

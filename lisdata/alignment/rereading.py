@@ -1,0 +1,90 @@
+"""An export read again: its files converted by the sources and options of the dataset that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from lisdata.conversion import convert
+from lisdata.errors import PlanError
+from lisdata.exporters.targets import target_names
+from lisdata.registry import load_converter, load_exporter, load_source
+from lisdata.shards import IncidenceDataset, InputInfo
+
+_Key = tuple[str, str]
+
+
+def read_export(
+    dataset: IncidenceDataset, path: Path, to: Path, options: Mapping[str, Any]
+) -> tuple[tuple[IncidenceDataset, ...], list[int]]:
+    """Convert the export of `dataset` at `path` into datasets below `to`, one for each way its inputs were converted.
+
+    Return them, and for each of their inputs, one after another, the number of the input that it is the export of. Each
+    is read by the name that the input had, since a table is called as its file. PlanError for a file that is missing.
+    """
+    if not dataset.inputs:
+        raise PlanError(f"{dataset.path}: made in memory, so no source can read its export: compare two datasets")
+    files = _exported_files(dataset, path)
+    groups: dict[int, list[InputInfo]] = {}
+    for info, entry in zip(dataset.inputs, dataset.manifest["inputs"], strict=True):
+        groups.setdefault(entry["origin"], []).append(info)
+    found: list[IncidenceDataset] = []
+    numbers: list[int] = []
+    for origin, infos in groups.items():
+        links = [
+            _link(files[info.index], to / f"in-{origin}" / _own_name(info)) for info in infos if info.index in files
+        ]
+        if not links:
+            continue
+        entry = dataset.manifest["origins"][origin]
+        convert(entry["source"], links, to / f"{origin}.lis", options=_options_of(entry, options))
+        found.append(IncidenceDataset(to / f"{origin}.lis"))
+        numbers += [info.index for info in infos if info.index in files]
+    return tuple(found), numbers
+
+
+def _exported_files(dataset: IncidenceDataset, path: Path) -> dict[int, Path]:
+    """Return the file of each input; one without a good record may have none."""
+    if path.is_file():
+        if len(dataset.inputs) > 1:
+            raise PlanError(f"{path}: expected a folder with the exports of {len(dataset.inputs)} inputs, found a file")
+        return {0: path}
+    if not path.is_dir():
+        raise PlanError(f"{path}: expected a dataset, or an export of one: no such file or folder")
+    suffixes = {info.exporter: getattr(load_exporter(info.exporter), "suffix", "") for info in dataset.inputs}
+    names = {suffix: target_names(dataset.inputs, suffix=suffix) for suffix in set(suffixes.values())}
+    files: dict[int, Path] = {}
+    for info in dataset.inputs:
+        file = path / names[suffixes[info.exporter]][info.index]
+        if file.is_file():
+            files[info.index] = file
+        elif info.records["converted"]:
+            raise PlanError(f"{file}: expected the export of {info.name} here, found none")
+    return files
+
+
+def _own_name(info: InputInfo) -> str:
+    """Return the name of an input by itself, below a folder of its own."""
+    return f"{info.index}/{Path(target_names([info])[info.index]).name}"
+
+
+def _link(file: Path, link: Path) -> str:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(file.resolve())
+    return str(link)
+
+
+def _options_of(origin: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a conversion as they were given; those that name a file have to be given again."""
+    source = load_source(origin["source"])
+    options = {**origin["options"], **origin.get("converter_options", {})}
+    for option in (*fields(source.options_type), *fields(load_converter(source.converter).options_type)):
+        is_file = option.metadata.get("is_path") or option.metadata.get("pin")
+        if is_file and options.get(option.name) and option.name not in given:
+            raise ValueError(
+                f"source {origin['source']}: expected option {option.name} (it was {options[option.name]!r}): "
+                "a dataset does not keep where a file was"
+            )
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()} | dict(given)

@@ -1,0 +1,82 @@
+"""`regroup`, and conversions whose triples are sorted: structures that hold all of a subject or graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lisdata.cli.converting import FOLDER
+from lisdata.cli.options import ResumingCommand, example
+
+MEMORY_MIB = 1024
+
+_MEMORY_HELP = "About how much memory a worker sorts in; a subject or graph that takes more has several structures."
+
+
+@click.command(cls=ResumingCommand, epilog=example("lisdata regroup graph.lis --by subject --to subjects.lis"))
+@click.argument("dataset", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--to", type=FOLDER, required=True, help="Folder of the dataset to write.")
+@click.option(
+    "--by",
+    type=click.Choice(["subject", "graph"]),
+    default="subject",
+    show_default=True,
+    help="What the triples of one structure have in common.",
+)
+@click.option(
+    "--group-by",
+    help="What of the sorted triples one structure holds: subject, graph, none (one triple) or a number of triples; "
+    "default: what --by says.",
+)
+@click.option("--memory-mib", type=click.IntRange(1), default=MEMORY_MIB, show_default=True, help=_MEMORY_HELP)
+@click.option(
+    "--compression",
+    type=click.Choice(["zstd", "none"]),
+    default="zstd",
+    show_default=True,
+    help="Compression of the shards.",
+)
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Worker processes.")
+@click.option("--fresh", is_flag=True, help="Start over instead of resuming.")
+def regroup(dataset: Path, to: Path, **settings: Any) -> None:
+    """Sort the triples of DATASET, so that each subject (or graph) has one structure over all files.
+
+    It works in bounded memory, with scratch inside the target folder. Each triple keeps its place in its source: an
+    export is as it was.
+    """
+    from lisdata.cli.printing import print_manifest
+    from lisdata.cli.progress import run_progress
+    from lisdata.regrouping import regroup as regroup_dataset
+
+    with run_progress("regroup") as show:
+        manifest = regroup_dataset(dataset, to, on_progress=show, **settings)
+    print_manifest(to, manifest)
+
+
+def sort_options() -> list[click.Option]:
+    """Return the options of conversions of triples alone."""
+    return [
+        click.Option(
+            ["--sort-by"],
+            type=click.Choice(["subject", "graph"]),
+            help="Sort all triples, so that each subject (graph) has one structure: convert and regroup in one.",
+        ),
+        click.Option(
+            ["--memory-mib"], type=click.IntRange(1), default=MEMORY_MIB, show_default=True, help=_MEMORY_HELP
+        ),
+    ]
+
+
+def run_sorted_conversion(
+    source: str, paths: tuple[str, ...], to: Path, options: dict[str, Any], **settings: Any
+) -> None:
+    """Convert `paths` sorted and print what came of it; `settings` are those of `convert_sorted`."""
+    from lisdata.cli.printing import print_manifest
+    from lisdata.cli.progress import run_progress
+    from lisdata.regrouping import convert_sorted
+
+    with run_progress(f"convert {source}") as show:
+        manifest = convert_sorted(source, list(paths), to, on_progress=show, options=options, **settings)
+    print_manifest(to, manifest)

@@ -1,0 +1,1 @@
+"""Data of the papers' experiments: seeded generators that write what `lisdata convert` reads."""

@@ -1,0 +1,81 @@
+"""char_top_k_exact: names spelled character by character, right when every character is among the k likeliest.
+
+Not link prediction's hits@k: nothing is ranked but the next character, the characters before it being given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from lisdata.evaluation.mode import evaluating
+from lisdata.training.batches import Batch
+from lisdata.training.loss import model_inputs
+
+TOP_KS = (1, 5)
+
+
+@dataclass(slots=True)
+class ExactMatchSums:
+    """Sums over examples: how many there were, exact at each k, and the likelihood of the scored characters."""
+
+    num_examples: int = 0
+    num_exact: dict[int, int] = field(default_factory=lambda: dict.fromkeys(TOP_KS, 0))
+    nll: float = 0.0
+    num_characters: int = 0
+
+    def figures(self) -> dict[str, float | int | None]:
+        """Return char_top_k_exact for each k, and the perplexity a character (None beyond a float), ready for JSON."""
+        rates = {f"char_top_{k}_exact": n / max(1, self.num_examples) for k, n in self.num_exact.items()}
+        mean = self.nll / max(1, self.num_characters)
+        perplexity = math.exp(mean) if mean < 700 else None
+        return {"examples": self.num_examples, "characters": self.num_characters, **rates, "perplexity": perplexity}
+
+
+def score_names(model: nn.Module, batches: Iterable[Batch]) -> dict[str, ExactMatchSums]:
+    """Score the names in the text of rows of facts and text (view mixed), an example a row; teacher-forced.
+
+    A name is a mention in the text whose content the row's facts show. Two readings: "all" scores every name of the
+    text, "predicted" all but the first, which the others are to be told from. Batches need the columns instance,
+    occurrence and content beside the model's.
+    """
+    sums = {"all": ExactMatchSums(), "predicted": ExactMatchSums()}
+    with evaluating(model) as device:
+        for batch in batches:
+            moved = {name: column.to(device) for name, column in batch.items()}
+            logits = model(**model_inputs(model, moved)).float()
+            targets = moved["input_ids"][:, 1:]
+            names, first = find_names(moved)
+            for reading, is_scored in (("all", names), ("predicted", names & ~first)):
+                _add(sums[reading], logits, targets, is_scored[:, 1:])
+    return sums
+
+
+def find_names(batch: Batch) -> tuple[Tensor, Tensor]:
+    """Return which tokens (B, T) spell names in the text, and which of these the first name."""
+    instance, occurrence, content = batch["instance"], batch["occurrence"], batch["content"]
+    index = torch.arange(instance.shape[1], device=instance.device)
+    is_real = index < batch["length"][:, None]
+    text = instance.masked_fill(~is_real, -1).amax(1, keepdim=True)
+    is_text = is_real & (instance == text)
+    shown = content.masked_fill(is_text | ~is_real | (occurrence < 0), 0)  # 0 is no content
+    is_named = (content[:, :, None] == shown[:, None, :]).any(-1) & (content != 0)
+    names = is_text & is_named & (occurrence >= 0)
+    first = occurrence.masked_fill(~names, torch.iinfo(occurrence.dtype).max).amin(1, keepdim=True)
+    return names, names & (occurrence == first)
+
+
+def _add(sums: ExactMatchSums, logits: Tensor, targets: Tensor, is_scored: Tensor) -> None:
+    has_any = is_scored.any(1)
+    best = logits.topk(min(max(TOP_KS), logits.shape[-1]), dim=-1).indices == targets[..., None]
+    for k in TOP_KS:
+        is_right = best[..., :k].any(-1) | ~is_scored
+        sums.num_exact[k] += int((is_right.all(1) & has_any).sum())
+    nll = logits.logsumexp(-1) - logits.gather(-1, targets[..., None])[..., 0]
+    sums.nll += float(nll[is_scored].double().sum())
+    sums.num_characters += int(is_scored.sum())
+    sums.num_examples += int(has_any.sum())

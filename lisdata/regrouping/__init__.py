@@ -1,0 +1,5 @@
+"""Triples sorted by subject or graph over whole datasets, in bounded memory."""
+
+from lisdata.regrouping.regrouping import SortBy, convert_sorted, regroup
+
+__all__ = ["SortBy", "convert_sorted", "regroup"]

@@ -1,0 +1,271 @@
+"""Excel workbooks (.xlsx): each sheet a table, exact cells with their kind; only read.
+
+openpyxl reads them: it streams rows and tells numbers, texts, truth values, dates and errors apart, which the faster
+readers (calamine) do not.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from lisdata.errors import BadRecordError, Place, PlanError, SchemaError
+from lisdata.inputs import MEBIBYTE, InputSlice
+from lisdata.records import RowRecords, TableSchema
+from lisdata.registry import Reject
+from lisdata.sources.arrow_rows import bad_file, row_ends
+from lisdata.sources.random_access import MAX_COPY_MIB, local_path
+from lisdata.sources.sql_cells import ErrorValue, spell_column
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+_BATCH_ROWS = 4096
+_PROLOG_BYTES = 1 << 16
+_FORMULA = re.compile(rb"<f[ >/]")
+# How the CSV file is written that a sheet can be exported to.
+_STYLE = {"delimiter": ",", "quote": '"', "encoding": "utf-8", "null_tokens": ("",), "line_ending": "\r\n"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExcelOptions:
+    """Options of source excel."""
+
+    sheet: tuple[str, ...] = field(default=(), metadata={"help": "Only this sheet; all of them by default."})
+    header: bool = field(default=True, metadata={"help": "The first row of a sheet names the columns."})
+    max_expanded_mib: int = field(
+        default=1024, metadata={"help": "Largest workbook when decompressed: a bigger one is refused."}
+    )
+    max_copy_mib: int = field(
+        default=MAX_COPY_MIB, metadata={"help": "Largest temporary copy of a file that is compressed or remote."}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExcelSource:
+    """Reads the sheets of a workbook; a formula is its value as last computed, and an empty cell is NULL."""
+
+    name: str = "excel"
+    summary: str = "Excel workbooks (.xlsx, read only): sheets as tables, exact cells and their kinds"
+    suffixes: tuple[str, ...] = (".xlsx", ".xlsm")
+    converter: str = "tables"
+    exporter: str = "csv"
+    splits: bool = False
+    options_type: type[ExcelOptions] = ExcelOptions
+
+    def find_cut(self, piece: InputSlice, wanted: int, options: ExcelOptions) -> int:
+        """Raise ValueError: a workbook is never cut."""
+        raise ValueError(f"a workbook is read whole, no cut near byte {wanted} is possible")
+
+    def read(self, piece: InputSlice, options: ExcelOptions, reject: Reject) -> Iterator[RowRecords]:
+        """Yield the rows of one sheet after another.
+
+        A row with more cells than there are columns is a bad record; so is a sheet with two columns of one name, and a
+        file that is no workbook, or one that expands beyond the limit.
+        """
+        with local_path(piece.file, options.max_copy_mib) as path:
+            try:
+                formulas = _check_archive(path, options.max_expanded_mib * MEBIBYTE)
+                yield from _read_workbook(path, piece, options, reject, formulas)
+            except _BadWorkbookError as error:
+                reject(bad_file(piece, error.expected, error.found))
+
+
+class _BadWorkbookError(Exception):
+    """The file is no workbook that may be read."""
+
+    def __init__(self, expected: str, found: str) -> None:
+        self.expected, self.found = expected, found
+        super().__init__(f"expected {expected}, found {found}")
+
+
+def _check_archive(path: str, limit: int) -> int:
+    """Return the number of formulas; _BadWorkbookError for an archive that is too large, damaged or not plain XML."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+            if size > limit:
+                raise _BadWorkbookError(
+                    f"at most {limit >> 20} MiB when decompressed (--max-expanded-mib)", f"{size} bytes"
+                )
+            return sum(_count_formulas(archive, part) for part in archive.infolist())
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError) as error:
+        raise _BadWorkbookError("an Excel workbook (.xlsx), which is a ZIP archive", str(error)) from error
+
+
+def _count_formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
+    """Return the number of formulas of a part; refuse a document type, by which XML can expand without end."""
+    if not part.filename.endswith((".xml", ".rels")):
+        return 0
+    with archive.open(part) as stream:
+        data = stream.read(_PROLOG_BYTES)
+        if b"<!DOCTYPE" in data.replace(b"\0", b""):
+            raise _BadWorkbookError("XML without a document type", f"one in {part.filename}")
+        if "worksheets/" not in part.filename:
+            return 0
+        count = 0
+        while data:
+            count += len(_FORMULA.findall(data))
+            following = stream.read(MEBIBYTE)
+            data = data[-2:] + following if following else b""
+        return count
+
+
+def _read_workbook(
+    path: str, piece: InputSlice, options: ExcelOptions, reject: Reject, formulas: int
+) -> Iterator[RowRecords]:
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError as error:
+        raise PlanError('workbooks need openpyxl: pip install "lisdata[excel]"') from error
+    with Path(path).open("rb") as stream:  # openpyxl judges a path by its suffix
+        try:
+            workbook = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+        except (
+            InvalidFileException,
+            OSError,
+            LookupError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            SyntaxError,
+        ) as error:
+            raise _BadWorkbookError("an Excel workbook", str(error) or type(error).__name__) from error
+        with closing(workbook):
+            sheets = {sheet.title: sheet for sheet in workbook.worksheets}
+            for name in options.sheet:
+                if name not in sheets:
+                    has = ", ".join(sheets) or "(none)"
+                    raise SchemaError(f"{piece.file.name}: expected one of the sheets {has}, found {name!r}")
+            reader = _SheetReader(piece, options, reject, {"formulas_read_as_values": formulas})
+            for name in options.sheet or sheets:
+                yield from reader.read(name, sheets[name])
+
+
+@dataclass(slots=True)
+class _SheetReader:
+    """Reads sheets; rows are numbered through the whole workbook."""
+
+    piece: InputSlice
+    options: ExcelOptions
+    reject: Reject
+    counts: dict[str, int]
+    ordinal: int = 0
+    offset: int = 0
+
+    def read(self, name: str, sheet: ReadOnlyWorksheet) -> Iterator[RowRecords]:
+        """Yield the rows of a sheet, up to the last one that has a cell."""
+        try:
+            yield from self._read(name, sheet)
+        except (ValueError, TypeError, KeyError, IndexError, SyntaxError, OverflowError) as error:
+            self._reject_at(name, 1, "a sheet that can be read", str(error) or type(error).__name__, [])
+
+    def _read(self, name: str, sheet: ReadOnlyWorksheet) -> Iterator[RowRecords]:
+        sheet.reset_dimensions()  # what a file says of them may be wrong
+        rows = (list(map(_value_of, row)) for row in sheet.iter_rows())
+        first = 1
+        if self.options.header:
+            names = _names_of(next(rows, []))
+            first = 2
+        else:
+            width = max((len(_without_end(row)) for row in rows), default=0)
+            names = [f"column_{number + 1}" for number in range(width)]
+            rows = (list(map(_value_of, row)) for row in sheet.iter_rows())
+        if not names:
+            return
+        twice = next((column for number, column in enumerate(names) if column in names[:number]), None)
+        if twice is not None:
+            self._reject_at(name, 1, "each column name once", f"{twice!r} again", names)
+            return
+        table = TableSchema(name=name, columns=tuple(names), types=("string",) * len(names))
+        has_any = False
+        waiting: list[list[Any]] = []
+        while batch := waiting + list(islice(rows, _BATCH_ROWS)):
+            full = len(batch) - len(waiting) == _BATCH_ROWS
+            kept = _without_end(batch, is_empty=lambda row: not _without_end(row))
+            waiting = batch[len(kept) :] if full else []
+            if kept:
+                yield self._records(table, first, kept)
+                has_any, first = True, first + len(kept)
+            if not full:
+                break
+        if not has_any:
+            yield self._records(table, first, [])
+
+    def _records(self, table: TableSchema, first: int, rows: list[list[Any]]) -> RowRecords:
+        width = len(table.columns)
+        kept: list[int] = []
+        for number, row in enumerate(rows):
+            found = len(_without_end(row))
+            if found <= width:
+                kept.append(number)
+            else:
+                self._reject_at(table.name, first + number, f"at most {width} cells", str(found), row)
+        filled = [(rows[number] + [None] * width)[:width] for number in kept]
+        numbers = np.array(kept, np.int64) + self.ordinal
+        self.ordinal += len(rows)
+        cells, types = _spell(filled, table)
+        end = row_ends(cells, self.offset)
+        start, self.offset = self.offset, int(end[-1]) if len(end) else self.offset + 1
+        counts, self.counts = self.counts, {}
+        style = {**_STYLE, "has_header": self.options.header, "final_newline": True}
+        formulas = counts.get("formulas_read_as_values", 0)
+        return RowRecords(
+            file=self.piece.file,
+            table=table,
+            cells=pa.RecordBatch.from_arrays(cells, names=list(table.columns)),
+            ordinal=numbers.astype(np.uint64),
+            begin=np.concatenate(([start], end[:-1])).astype(np.uint64)[: len(end)],
+            end=end,
+            dialect={"begin": start, "end": start, "format": "excel", "formulas": formulas, **style},
+            cell_types=types,
+            counts=counts,
+        )
+
+    def _reject_at(self, sheet: str, row: int, expected: str, found: str, cells: list[Any]) -> None:
+        place = Place(f"{self.piece.file.name}[{sheet}]", line=row)
+        data = orjson.dumps([None if cell is None else str(cell) for cell in cells], option=orjson.OPT_APPEND_NEWLINE)
+        self.reject(BadRecordError(place, expected=expected, found=found, begin=0, end=0, data=data))
+
+
+def _value_of(cell: Any) -> Any:
+    value = cell.value
+    return ErrorValue(value) if cell.data_type == "e" and isinstance(value, str) else value
+
+
+def _without_end(row: list[Any], is_empty: Any = lambda value: value is None) -> list[Any]:
+    """Return a list without what is empty at its end."""
+    size = len(row)
+    while size and is_empty(row[size - 1]):
+        size -= 1
+    return row[:size]
+
+
+def _names_of(row: list[Any]) -> list[str]:
+    return [f"column_{n + 1}" if name is None else str(name) for n, name in enumerate(_without_end(row))]
+
+
+def _spell(rows: list[list[Any]], table: TableSchema) -> tuple[list[pa.Array], dict[str, pa.DictionaryArray]]:
+    columns = list(zip(*rows, strict=True)) or [()] * len(table.columns)
+    cells: list[pa.Array] = []
+    types: dict[str, pa.DictionaryArray] = {}
+    for values, name in zip(columns, table.columns, strict=True):
+        texts, of_cells = spell_column(values, "string")
+        cells.append(texts)
+        if of_cells is not None:
+            types[name] = of_cells
+    return cells, types
+
+
+EXCEL = ExcelSource()

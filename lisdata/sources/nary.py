@@ -1,0 +1,87 @@
+"""N-ary facts as benchmarks write them, a line a fact: WD50K, JF17K, HypE, WikiPeople (NaLP)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lisdata.errors import BadRecordError
+from lisdata.inputs import InputSlice
+from lisdata.records import FactRecords
+from lisdata.registry import Reject
+from lisdata.sources.id_prefixes import IdPrefixes
+from lisdata.sources.lines import LineBlocks, find_line
+from lisdata.sources.nary_layout import NaryLayout, NaryOptions, sniff_layout
+
+_BLOCK_BYTES = 4 << 20
+_PROBE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class NarySource:
+    """Reads one fact a line, in a layout that is the same for the whole file.
+
+    A fact is labelled with its relation r. In layouts wd50k, jf17k and wikipeople its participants are in roles
+    r#subject and r#value, and QUALIFIER#qualifier for each pair of qualifiers (repeats by position), as in source
+    wikidata; in layout hype in roles r#1, r#2, ... A JSON object without NAME_h and NAME_t is a "fact" of qualifiers
+    alone. Names are entities, by their IRI where `id_prefix` says so; times of WikiPeople are literals. How the file is
+    written stands in a fact "layout", a blank line in a fact "line", and what differs on a line in line#ending,
+    line#text and the like.
+    """
+
+    name: str = "nary"
+    summary: str = "N-ary facts a line: WD50K, JF17K, HypE, WikiPeople"
+    suffixes: tuple[str, ...] = (".txt", ".json", ".jsonl")
+    converter: str = "facts"
+    exporter: str = "nary"
+    splits: bool = True
+    options_type: type[NaryOptions] = NaryOptions
+
+    def find_cut(self, piece: InputSlice, wanted: int, options: NaryOptions) -> int:
+        """Return where the next line begins."""
+        return find_line(piece, wanted)
+
+    def read(self, piece: InputSlice, options: NaryOptions, reject: Reject) -> Iterator[FactRecords]:
+        """Yield the facts of `piece`, about 4 MiB at a time.
+
+        A line with a wrong number of names, an empty one, bytes that are not UTF-8, or an object that is none of a
+        fact is a bad record.
+        """
+        from lisdata.sources.nary_json import read_objects
+        from lisdata.sources.nary_lines import read_lines
+
+        layout = _layout_of(piece, options)
+        prefixes = IdPrefixes.parse(options.id_prefix)
+        blocks = LineBlocks(piece, _BLOCK_BYTES)
+        has_begun = piece.begin > 0
+        for offset, data in blocks:
+            told = None if has_begun else layout
+            if layout.layout == "wikipeople":
+                records, faults = read_objects(data, offset, layout, told, prefixes, piece.file)
+            else:
+                records, faults = read_lines(data, offset, layout, told, prefixes, piece.file, options.leading_id)
+            has_begun = True
+            for fault in faults:
+                reject(
+                    BadRecordError(
+                        blocks.place(offset + fault.at),
+                        expected=fault.expected,
+                        found=fault.found,
+                        begin=offset + fault.begin,
+                        end=offset + fault.end,
+                        data=data[fault.begin : fault.end],
+                    )
+                )
+            yield records
+
+
+def _layout_of(piece: InputSlice, options: NaryOptions) -> NaryLayout:
+    """Return the layout of the whole file that `piece` is a part of."""
+    for _, data in InputSlice(file=piece.file).blocks(_PROBE_BYTES):
+        for line in data.splitlines(keepends=True):
+            if line.strip():
+                return sniff_layout(line, options)
+    return sniff_layout(b"", options)
+
+
+NARY = NarySource()

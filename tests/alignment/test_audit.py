@@ -1,0 +1,252 @@
+"""`audit` finds what was planted, says where it is, and finds nothing where nothing is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+import lisdata
+from lisdata.alignment import AuditReport, audit, fact_files
+from lisdata.errors import PlanError
+from lisdata.shards import write_structures
+
+SAMPLES = {
+    "conllu": "treebank",
+    "csv": "tables",
+    "hif": "hif/kitchen.hif.json",
+    "html": "html/page.html",
+    "image": "grids/harbour.png",
+    "jsonl": "table2/sentence.jsonl",
+    "npy": "grids",
+    "npz": "grids/tides.npz",
+    "ntriples": "triples",
+    "text": "text",
+    "wikidata": "wikidata",
+}
+
+
+@pytest.fixture
+def exported(root: Path, tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
+    """Converts a sample and exports it; gives the dataset and the export."""
+
+    def run(source: str, **options: Any) -> tuple[Path, Path]:
+        lisdata.convert(source, root / "sample_data" / SAMPLES[source], tmp_path / "data", options=options)
+        lisdata.export(tmp_path / "data", tmp_path / "back")
+        return tmp_path / "data", tmp_path / "back"
+
+    return run
+
+
+def differences(report: AuditReport) -> dict[str, tuple[int, int]]:
+    return {level.level: (level.lost, level.added) for level in report.levels if level.lost or level.added}
+
+
+@pytest.mark.parametrize("source", SAMPLES)
+def test_the_export_of_a_sample_has_lost_nothing(exported: Callable[..., tuple[Path, Path]], source: str) -> None:
+    report = audit(*exported(source))
+
+    assert report.ok, report.to_dict()
+    assert sum(level.totals[0] for level in report.levels) > 0
+    assert report.records[0] == report.records[1]
+
+
+def test_a_lost_qualifier_is_found(exported: Callable[..., tuple[Path, Path]]) -> None:
+    data, back = exported("wikidata")
+    path = next(back.iterdir()) if back.is_dir() else back
+    lines = path.read_bytes().splitlines(keepends=True)
+    number = next(n for n, line in enumerate(lines) if b'"P1480"' in line)
+    entity = orjson.loads(lines[number].strip().removesuffix(b","))
+    statement = next(s for s in entity["claims"]["P571"] if "P1480" in s["qualifiers"])
+    assert statement.pop("qualifiers").keys() == {"P1480"}
+    del statement["qualifiers-order"]
+    lines[number] = orjson.dumps(entity) + lines[number][len(lines[number].rstrip(b"\n,")) :]
+    path.write_bytes(b"".join(lines))
+
+    report = audit(data, back)
+
+    assert not report.ok
+    lost, added = differences(report)["incidences"]
+    (examples,) = [level.lost_examples for level in report.levels if level.level == "incidences"]
+    assert (lost, added) == (2, 0)  # the qualifier and its hash
+    assert "P1480#qualifier entity 'http://www.wikidata.org/entity/Q5727902' in" in examples[0]
+    assert "harbour.ndjson@0-" in examples[0]
+
+
+def test_a_lost_duplicate_is_found(exported: Callable[..., tuple[Path, Path]], tmp_path: Path) -> None:
+    lines = [b"<e:a> <e:p> <e:b> .\n", b"<e:a> <e:q> <e:b> .\n", b"<e:a> <e:p> <e:b> .\n"]
+    (tmp_path / "a.nt").write_bytes(b"".join(lines))
+    lisdata.convert("ntriples", tmp_path / "a.nt", tmp_path / "data")
+    (tmp_path / "back.nt").write_bytes(b"".join(lines[:2]))
+
+    report = audit(tmp_path / "data", tmp_path / "back.nt")
+
+    assert differences(report) == {"instances": (1, 0), "incidences": (2, 0)}
+    (level,) = [level for level in report.levels if level.level == "instances"]
+    assert level.duplicates == (1, 0)
+    assert "(a.nt@0-60), ordinal 40: e:p (e:p#subject entity 'e:a', e:p#object entity 'e:b')" in level.lost_examples[0]
+
+
+def test_a_changed_weight_is_found(exported: Callable[..., tuple[Path, Path]]) -> None:
+    data, back = exported("hif")
+    model = json.loads(back.read_text(), parse_float=str)
+    text = back.read_text()
+    assert [i["weight"] for i in model["incidences"] if i.get("weight") == "0.25"] == ["0.25"]
+    back.write_text(text.replace("0.25", "0.26"))
+
+    report = audit(data, back)
+
+    assert differences(report) == {"contents": (1, 1), "instances": (1, 1), "incidences": (1, 1)}
+    lost = next(level.lost_examples for level in report.levels if level.level == "incidences")
+    assert "'0.25'" in lost[0]
+    assert "kitchen.hif.json@" in lost[0]
+
+
+def test_a_lost_weight_is_found(exported: Callable[..., tuple[Path, Path]]) -> None:
+    data, back = exported("hif")
+    text = back.read_text()
+    assert text.count('"weight": 1.2, ') == 1
+    back.write_text(text.replace('"weight": 1.2, ', ""))
+
+    found = differences(audit(data, back))
+
+    assert found["incidences"][0] == found["incidences"][1] + 1
+
+
+def test_blank_nodes_of_two_files_differ_unless_their_scopes_are_matched(tmp_path: Path) -> None:
+    for name, comment in (("a", "# one\n"), ("b", "# another one\n")):
+        (tmp_path / f"{name}.nt").write_text(f"{comment}_:x <e:p> <e:b> .\n_:y <e:p> _:x .\n")
+        lisdata.convert("ntriples", tmp_path / f"{name}.nt", tmp_path / name)
+
+    apart, matched = (audit(tmp_path / "a", tmp_path / "b", match_scopes=m) for m in (False, True))
+
+    assert differences(apart)["instances"] == (2, 2)
+    assert matched.ok
+
+
+def test_matched_scopes_keep_the_blank_nodes_of_two_inputs_apart(tmp_path: Path) -> None:
+    for name, texts in (
+        ("a", ["_:x <e:p> <e:b> .", "_:x <e:q> <e:b> ."]),
+        ("b", ["_:x <e:q> <e:b> .", "_:x <e:p> <e:b> ."]),
+    ):
+        (tmp_path / f"{name}.in").mkdir()
+        for number, text in enumerate(texts):
+            (tmp_path / f"{name}.in" / f"{number}.nt").write_text(f"{text}\n")
+        lisdata.convert("ntriples", tmp_path / f"{name}.in", tmp_path / name)
+
+    report = audit(tmp_path / "a", tmp_path / "b", match_scopes=True)
+
+    assert differences(report) == {"instances": (2, 2), "incidences": (2, 2)}
+
+
+def test_unknown_values_that_moved_in_their_file_are_the_same(root: Path, tmp_path: Path) -> None:
+    text = (root / "sample_data/wikidata/harbour.ndjson").read_bytes()
+    assert b"somevalue" in text
+    (tmp_path / "a.ndjson").write_bytes(text)
+    (tmp_path / "b.ndjson").write_bytes(b"\n  " + text)
+    for name in "ab":
+        lisdata.convert("wikidata", tmp_path / f"{name}.ndjson", tmp_path / name)
+
+    assert audit(tmp_path / "a", tmp_path / "b", match_scopes=True).ok
+    assert not audit(tmp_path / "a", tmp_path / "b").ok
+
+
+def test_order_is_compared_where_it_is_asked_for(tmp_path: Path) -> None:
+    for name, lines in (
+        ("a", ["<e:a> <e:p> <e:b> .", "<e:a> <e:q> <e:b> ."]),
+        ("b", ["<e:a> <e:q> <e:b> .", "<e:a> <e:p> <e:b> ."]),
+    ):
+        (tmp_path / f"{name}.nt").write_text("".join(f"{line}\n" for line in lines))
+        lisdata.convert("ntriples", tmp_path / f"{name}.nt", tmp_path / name)
+
+    assert audit(tmp_path / "a", tmp_path / "b").ok
+    assert differences(audit(tmp_path / "a", tmp_path / "b", ordinals=True)) == {"instances": (2, 2)}
+
+
+def test_how_facts_are_grouped_is_no_difference(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    lisdata.convert("text", tmp_path / "a.txt", tmp_path / "lines")
+    lisdata.convert("text", tmp_path / "a.txt", tmp_path / "whole", options={"unit": "document"})
+
+    report = audit(tmp_path / "lines", tmp_path / "whole")
+
+    assert differences(report).keys() == {"instances", "incidences", "documents"}  # other units are other instances
+    assert report.structures == (2, 1)
+
+
+def test_merged_datasets_are_read_again_each_input_by_its_own_source(root: Path, tmp_path: Path) -> None:
+    for source in ("ntriples", "jsonl", "csv"):
+        lisdata.convert(source, root / "sample_data" / SAMPLES[source], tmp_path / source)
+    lisdata.merge([tmp_path / s for s in ("ntriples", "jsonl", "csv")], tmp_path / "all")
+    lisdata.export(tmp_path / "all", tmp_path / "back")
+
+    assert audit(tmp_path / "all", tmp_path / "back").ok
+    (tmp_path / "back" / "loans.csv").write_bytes(
+        b"".join((tmp_path / "back" / "loans.csv").read_bytes().splitlines(keepends=True)[:-1])
+    )
+    assert differences(audit(tmp_path / "all", tmp_path / "back"))["instances"] == (1, 0)
+
+
+def test_many_facts_are_compared_in_buckets(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.nt").write_text("".join(f"<e:{i % 50}> <e:p> <e:{i * 7 % 90}> .\n" for i in range(500)))
+    (tmp_path / "b.nt").write_text("".join(f"<e:{i % 50}> <e:p> <e:{i * 7 % 90}> .\n" for i in range(500) if i % 100))
+    for name in "ab":
+        lisdata.convert("ntriples", tmp_path / f"{name}.nt", tmp_path / name)
+
+    at_once = audit(tmp_path / "a", tmp_path / "b").to_dict()
+    monkeypatch.setattr(fact_files, "FACTS_A_BUCKET", 100)
+
+    assert audit(tmp_path / "a", tmp_path / "b").to_dict() == at_once
+    assert at_once["levels"]["instances"]["lost"] == 5
+    assert at_once["datasets"][0]["records"] == {"seen": 500, "converted": 500, "rejected": 0}
+
+
+# -- wrong arguments and missing files -------------------------------------------------------------------------------
+
+
+def test_an_export_that_lacks_a_file_is_named(exported: Callable[..., tuple[Path, Path]]) -> None:
+    data, back = exported("csv")
+    (back / "books.csv").unlink()
+
+    with pytest.raises(PlanError, match=r"books.csv: expected the export of books.csv here, found none"):
+        audit(data, back)
+
+
+def test_one_file_is_not_the_export_of_several(exported: Callable[..., tuple[Path, Path]]) -> None:
+    data, back = exported("csv")
+
+    with pytest.raises(PlanError, match="expected a folder with the exports of 3 inputs, found a file"):
+        audit(data, back / "books.csv")
+
+
+def test_what_is_not_there_is_named(exported: Callable[..., tuple[Path, Path]], tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="expected a dataset, or an export of one: no such file or folder"):
+        audit(exported("text")[0], tmp_path / "nothing")
+
+
+def test_what_was_made_in_memory_has_no_export_to_read(tmp_path: Path) -> None:
+    write_structures(tmp_path / "data", [])
+
+    with pytest.raises(PlanError, match="made in memory"):
+        audit(tmp_path / "data", tmp_path)
+
+
+def test_a_file_that_an_option_named_has_to_be_named_again(root: Path, tmp_path: Path) -> None:
+    schema = root / "sample_data/tables/datapackage.json"
+    lisdata.convert("csv", root / "sample_data/tables", tmp_path / "data", options={"schema": str(schema)})
+    lisdata.export(tmp_path / "data", tmp_path / "back")
+
+    with pytest.raises(ValueError, match="source csv: expected option schema"):
+        audit(tmp_path / "data", tmp_path / "back")
+    assert audit(tmp_path / "data", tmp_path / "back", options={"schema": str(schema)}).ok
+
+
+def test_options_are_for_exports_alone(exported: Callable[..., tuple[Path, Path]]) -> None:
+    data, _ = exported("text")
+
+    with pytest.raises(ValueError, match="options are for an export"):
+        audit(data, data, options={"unit": "line"})

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import datetime as dt
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lisdata.conversion import convert
+from lisdata.datasets import export, verify
+from lisdata.errors import BadRecordError, SchemaError
+from lisdata.registry import load_source
+from lisdata.shards import IncidenceDataset
+from lisdata.sources.excel import EXCEL
+
+openpyxl = pytest.importorskip("openpyxl")
+
+
+def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def cells(path: Path) -> dict[str, list[tuple[str, str, str | None]]]:
+    found: dict[str, list[tuple[str, str, str | None]]] = {}
+    for structure in IncidenceDataset(path).iter_structures():
+        for i in structure.incidences:
+            if i.role.relation != "dialect":
+                content = structure.occurrences[i.occurrence].content
+                found.setdefault(i.role.label, []).append((content.kind.name, content.text, content.datatype))
+    return found
+
+
+def test_it_is_registered() -> None:
+    assert load_source("excel") is EXCEL
+
+
+def test_cells_have_their_kinds_and_empty_ones_are_null(tmp_path: Path) -> None:
+    rows = [
+        ["a", None, "c"],
+        [1, "1", 1.5],
+        [True, None, dt.datetime(2024, 2, 1, 6)],
+        [],
+        ["#DIV/0!", "007", dt.timedelta(hours=30)],
+        [9007199254740992, " é漢\n", dt.time(1, 2)],
+        [None, None, None],
+    ]
+    path = workbook(tmp_path / "t.xlsx", {"S 1": rows, "Empty": []})
+    manifest = convert("excel", path, tmp_path / "data")
+
+    assert manifest["inputs"][0]["records"] == {"seen": 5, "converted": 5, "rejected": 0}
+    assert not verify(tmp_path / "data").problems
+    null = ("NULL", "", None)
+    assert cells(tmp_path / "data") == {
+        "S 1#a": [
+            ("LITERAL", "1", "table:integer"),
+            ("LITERAL", "true", "table:boolean"),
+            null,
+            ("LITERAL", "#DIV/0!", "table:error"),
+            ("LITERAL", "9007199254740992", "table:integer"),
+        ],
+        "S 1#column_2": [
+            ("LITERAL", "1", None),
+            null,
+            null,
+            ("LITERAL", "007", None),
+            ("LITERAL", " é漢\n", None),
+        ],
+        "S 1#c": [
+            ("LITERAL", "1.5", "table:number"),
+            ("LITERAL", "2024-02-01 06:00:00", "table:datetime"),
+            null,
+            ("LITERAL", "108000000000us", "table:duration"),
+            ("LITERAL", "01:02:00", "table:time"),
+        ],
+    }
+
+
+def test_the_sample_goes_to_a_folder_of_csv_files_and_what_these_lack_is_told(root: Path, tmp_path: Path) -> None:
+    manifest = convert("excel", root / "sample_data/excel/boats.xlsx", tmp_path / "data")
+
+    (report,) = export(tmp_path / "data", tmp_path / "out")
+
+    assert manifest["report"]["formulas_read_as_values"] == 1
+    assert report.losses == {"formulas": 1, "types of cells": 9}
+    assert sorted(path.name for path in report.files) == ["Boats.csv", "Crew.csv"]
+    assert (tmp_path / "out/Crew.csv").read_bytes().decode() == 'boat,sailor\r\nAnna,"Okafor, Ngozi"\r\nAnna,é漢\r\n'
+
+
+def test_sheets_may_be_chosen_and_have_no_header(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", {"A": [["x"]], "B": [[1], [2, 3]]})
+
+    convert("excel", path, tmp_path / "data", options={"sheet": ("B",), "header": False})
+
+    assert {role: [c[1] for c in column] for role, column in cells(tmp_path / "data").items()} == {
+        "B#column_1": ["1", "2"],
+        "B#column_2": ["", "3"],
+    }
+    with pytest.raises(SchemaError, match=r"t\.xlsx: expected one of the sheets A, B, found 'C'"):
+        convert("excel", path, tmp_path / "no", options={"sheet": ("C",)})
+
+
+def test_a_row_that_is_too_long_and_a_name_that_comes_twice_are_bad_records(tmp_path: Path) -> None:
+    sheets = {"Long": [["a"], [1], [2, 3], [4]], "Twice": [["a", "a"], [1, 2]], "Good": [["a"], [5]]}
+    path = workbook(tmp_path / "t.xlsx", sheets)
+
+    manifest = convert("excel", path, tmp_path / "data", on_error="quarantine")
+
+    assert manifest["inputs"][0]["records"] == {"seen": 5, "converted": 3, "rejected": 2}
+    assert [c[1] for c in cells(tmp_path / "data")["Good#a"]] == ["5"]
+    reasons = (tmp_path / "data/rejects/unit-00000.jsonl").read_text()
+    assert '"place":"t.xlsx[Long]:3","expected":"at most 1 cells","found":"2"' in reasons
+    assert '"place":"t.xlsx[Twice]:1","expected":"each column name once","found":"\'a\' again"' in reasons
+
+
+def test_many_rows_come_in_batches_without_the_empty_ones_at_the_end(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["n"], *([n] for n in range(5000)), *([[None]] * 5000), [7], *([[None]] * 5000)]
+    path = workbook(tmp_path / "t.xlsx", {"S": rows})
+
+    manifest = convert("excel", path, tmp_path / "data", options={})
+
+    assert manifest["inputs"][0]["records"]["converted"] == 10_001
+
+
+def patched(path: Path, part: str, data: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, data if entry.filename == part else old.read(entry))
+    return stream.getvalue()
+
+
+def test_bombs_and_files_that_are_no_workbooks_are_refused(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "good.xlsx", {"S": [["a"], [1]]})
+    entities = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>'
+    sheet = "xl/worksheets/sheet1.xml"
+    namespace = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    bad_number = b'<worksheet %s><sheetData><row r="1"><c r="A1"><v>x</v></c></row></sheetData></worksheet>' % namespace
+    cases = {
+        "zeros": (patched(path, sheet, bytes(2 << 20)), "at most 1 MiB when decompressed"),
+        "doctype": (
+            patched(path, sheet, entities),
+            "XML without a document type, found one in xl/worksheets/sheet1.xml",
+        ),
+        "wide": (patched(path, sheet, entities.decode().encode("utf-16")), "XML without a document type"),
+        "text": (b"no zip", "an Excel workbook .*ZIP archive, found File is not a zip file"),
+        "cut": (path.read_bytes()[:-30], "an Excel workbook"),
+        "zip": (patched(path, "[Content_Types].xml", b"<x/>"), "an Excel workbook"),
+        "xml": (patched(path, sheet, b"<worksheet><sheetData><row>"), "an Excel workbook"),
+        "value": (patched(path, sheet, bad_number), "a sheet that can be read"),
+    }
+    for name, (data, message) in cases.items():
+        (tmp_path / f"{name}.xlsx").write_bytes(data)
+        with pytest.raises(BadRecordError, match=rf"{name}\.xlsx.*: expected {message}"):
+            convert("excel", tmp_path / f"{name}.xlsx", tmp_path / name, options={"max_expanded_mib": 1})
+        manifest = convert(
+            "excel",
+            tmp_path / f"{name}.xlsx",
+            tmp_path / f"{name}-kept",
+            on_error="skip",
+            options={"max_expanded_mib": 1},
+        )
+        assert manifest["inputs"][0]["records"] == {"seen": 1, "converted": 0, "rejected": 1}, name

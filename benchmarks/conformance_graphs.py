@@ -36,13 +36,13 @@ def w3c(kg: Path) -> Iterator[SuiteRow]:
 
 def _w3c_kinds(suite: str, tests: list[Any]) -> Iterator[SuiteRow]:
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in ("positive", "negative", "eval")}
-    failed = []
+    differ: dict[str, list[str]] = {kind: [] for kind in counts}
     for test in tests:
         kind = "negative" if not test.is_valid else "eval" if test.expected else "positive"
         is_right = conformance_rdf.is_passed(test, conformance_rdf.read_by_lisdata(test))
         is_right_alone = conformance_rdf.is_passed(test, conformance_rdf.read_by_pyoxigraph(test))
         counts[kind].update(cases=1, ours=is_right, peer=is_right_alone)
-        failed += [] if is_right == is_right_alone else [test.name]
+        differ[kind] += [] if is_right == is_right_alone else [test.name]
     for kind, count in counts.items():
         if count["cases"]:
             both = count["cases"] - count["ours"] if count["ours"] == count["peer"] else 0
@@ -54,7 +54,9 @@ def _w3c_kinds(suite: str, tests: list[Any]) -> Iterator[SuiteRow]:
                 ours=count["ours"],
                 peer=count["peer"],
                 peer_name="pyoxigraph",
-                notes="; ".join(filter(None, [notes, f"judged differently: {', '.join(failed)}" if failed else ""])),
+                notes="; ".join(
+                    filter(None, [notes, f"judged differently: {', '.join(differ[kind])}" if differ[kind] else ""])
+                ),
             )
 
 

@@ -62,7 +62,7 @@ def walk(name: str) -> FileRow:
     return FileRow(
         file=name,
         source=", ".join(dict.fromkeys(found.road.source for found in walked)),
-        compared=", ".join(dict.fromkeys(what for found in walked for what in [*found.road.checks, "audit"])),
+        compared=", ".join(dict.fromkeys(what for found in walked for what in _compared(found.road))),
         faults=tuple(fault for found in walked for fault in found.faults),
         inputs=first.num_inputs,
         structures=first.structures,
@@ -71,6 +71,11 @@ def walk(name: str) -> FileRow:
         notes=tuple(dict.fromkeys(notes)),
         seconds=time.perf_counter() - begin,
     )
+
+
+def _compared(road: Any) -> list[str]:
+    named = [*road.checks] or ["networkx graph equal"]
+    return [*named, "audit"] if road.is_audited else named
 
 
 def total(rows: list[FileRow]) -> str:

@@ -15,15 +15,15 @@ _DEPRELS = ("nsubj", "obj", "det", "amod", "case", "nmod", "advmod", "obl:in")
 
 
 def html(draws: Draws) -> Iterator[bytes]:
-    """Yield pages of about 60 KB, as an encyclopedia has them."""
+    """Yield pages of about 74 KB, as an encyclopedia has them."""
     while True:
         parts = [f"<!DOCTYPE html><html lang=en><head><title>{draws.words(3)}</title><meta charset=utf-8></head><body>"]
         for _ in range(12):
             parts.append(f'<h2 id="{draws.word()}">{draws.words(3)}</h2>')
-            parts.extend(_paragraph(draws) for _ in range(6))
+            parts.extend(_paragraph(draws) for _ in range(10))
             cells = "".join(
                 f'<tr class=row><td>{draws.words(2)}</td><td data-n="{draws.number()}">{draws.decimal()}</td></tr>'
-                for _ in range(8)
+                for _ in range(4)
             )
             parts.append(f"<table class='infobox'><tbody>{cells}</tbody></table>\n<ul>")
             parts.extend(f"<li>{draws.words(4)}" for _ in range(5))
@@ -33,7 +33,8 @@ def html(draws: Draws) -> Iterator[bytes]:
 
 def _paragraph(draws: Draws) -> str:
     link = f'<a href="/wiki/{draws.word()}_{draws.number()}" title="{draws.words(2)}">{draws.words(2)}</a>'
-    return f"<p>{draws.sentence()} {link} {draws.sentence()} <b>{draws.word()}</b> &amp; {draws.sentence()}</p>"
+    first, second = (" ".join(draws.sentence() for _ in range(2)) for _ in range(2))
+    return f"<p>{first} {link} {second} <b>{draws.word()}</b> &amp; {draws.sentence()}</p>"
 
 
 def xml(draws: Draws) -> Iterator[bytes]:

@@ -21,14 +21,14 @@ def _term(draws: Draws) -> str:
     """Return an object of a triple as N-Triples writes it."""
     choice = draws.below(100)
     if choice < 45:
-        return f"<{_RESOURCE}{draws.number():08d}>"
+        return f"<{_RESOURCE}{draws.number():07d}>"
     if choice < 70:
-        return f'"{draws.words(4)}"@{_LANGUAGES[choice % len(_LANGUAGES)]}'
+        return f'"{draws.words(3)}"@{_LANGUAGES[choice % len(_LANGUAGES)]}'
     if choice < 80:
         return f'"{draws.number()}"^^<{_XSD}integer>'
     if choice < 87:
         return f'"{draws.date()}"^^<{_XSD}date>'
-    return f'"{draws.words(5)}, \\"{draws.number()}\\""' if choice < 97 else f"_:node{draws.number()}"
+    return f'"{draws.words(4)}, \\"{draws.number()}\\""' if choice < 97 else f"_:node{draws.number()}"
 
 
 def _lines(draws: Draws, end: str) -> Iterator[bytes]:
@@ -37,7 +37,7 @@ def _lines(draws: Draws, end: str) -> Iterator[bytes]:
         lines: list[str] = []
         while len(lines) < _LINES:
             subject += 1
-            name = f"_:node{subject}" if subject % 50 == 0 else f"<{_RESOURCE}{subject:08d}>"
+            name = f"_:node{subject}" if subject % 50 == 0 else f"<{_RESOURCE}{subject:07d}>"
             graph = f" <http://example.org/graph/{subject // 100}>" if end == "graph" else ""
             for number in range(1 + draws.below(11)):
                 lines.append(f"{name} <{_ONTOLOGY}{_PREDICATES[number % 8]}> {_term(draws)}{graph} .\n")
@@ -60,7 +60,7 @@ def turtle(draws: Draws) -> Iterator[bytes]:
     while True:
         subject += 1
         facts = [f"o:{_PREDICATES[n % 8]} {_short(_term(draws))}" for n in range(1 + draws.below(11))]
-        yield (f"i:{subject:08d} " + " ;\n    ".join(facts) + " .\n").encode()
+        yield (f"i:{subject:07d} " + " ;\n    ".join(facts) + " .\n").encode()
 
 
 def _short(term: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from ntriples import write_ntriples
+from source_draws import Draws
+from source_graphs import ntriples
 
 NUM_TRIPLES = 1_000_000
 MOST_RAW, MOST_ZSTD = 110, 25
@@ -17,7 +19,8 @@ _ONE_UNIT_MIB = 4096
 def print_sizes(folder: Path, num_triples: int) -> None:
     """Convert generated triples in one unit and in units of the default size, raw and compressed, and print sizes."""
     path = folder / "triples.nt"
-    write_ntriples(path, num_triples)
+    with path.open("wb") as stream:
+        stream.writelines(islice(_lines(), num_triples))
     print(f"{num_triples:,} triples grouped by subject, {path.stat().st_size / 1e6:.1f} MB of N-Triples")
     for compression, limit in (("none", MOST_RAW), ("zstd", MOST_ZSTD)):
         sizes = {
@@ -32,6 +35,11 @@ def print_sizes(folder: Path, num_triples: int) -> None:
     print(f"{'column':32} {'MB':>7} {'zstd':>7}")
     for name, raw, compressed in _columns(folder / "none-one"):
         print(f"{name:32} {raw / 1e6:7.2f} {compressed / 1e6:7.2f}")
+
+
+def _lines() -> Iterator[bytes]:
+    for piece in ntriples(Draws(0)):
+        yield from piece.splitlines(keepends=True)
 
 
 def _convert(path: Path, folder: Path, compression: str, unit_mib: int) -> tuple[int, int]:

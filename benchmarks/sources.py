@@ -6,7 +6,8 @@
     python benchmarks/sources.py --size
 
 Speed is CPU time of all threads of a process of its own, that has gone over a small input before: MB are 1e6 bytes of
-the files as stored. --memory converts inputs of one length and of ten times as much.
+the files as stored. --memory converts inputs of one length and of ten times as much; below the 16 MiB that are read at
+once, buffers grow too, not only the table of contents.
 """
 
 from __future__ import annotations

@@ -15,12 +15,25 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from lisdata.alignment.audit import audit
     from lisdata.contents import Content, Role
     from lisdata.conversion import ConvertConfig, convert
     from lisdata.datasets import export, merge, open, verify  # noqa: A004
     from lisdata.encoding import EncodeConfig, encode
     from lisdata.errors import LisDataError
+    from lisdata.interop.hypergraphs import (
+        hif_from_structures,
+        hypernetx_from_structures,
+        structures_from_hif,
+        structures_from_hypernetx,
+        structures_from_xgi,
+        xgi_from_structures,
+    )
+    from lisdata.interop.networkx_graphs import networkx_from_structures, structures_from_networkx
+    from lisdata.interop.pyoxigraph_quads import from_pyoxigraph, to_pyoxigraph
+    from lisdata.interop.rdflib_graphs import from_rdflib, to_rdflib
     from lisdata.loader import BatchCollator, Loader
+    from lisdata.regrouping import regroup
     from lisdata.shards import IncidenceDataset
     from lisdata.structure import Incidence, Instance, Occurrence, Structure
     from lisdata.token_shards import TokenDataset, write_tokens
@@ -40,13 +53,27 @@ _PUBLIC = {
     "Role": "lisdata.contents",
     "Structure": "lisdata.structure",
     "TokenDataset": "lisdata.token_shards",
+    "audit": "lisdata.alignment.audit",
     "convert": "lisdata.conversion",
     "encode": "lisdata.encoding",
     "export": "lisdata.datasets",
+    "from_pyoxigraph": "lisdata.interop.pyoxigraph_quads",
+    "from_rdflib": "lisdata.interop.rdflib_graphs",
+    "hif_from_structures": "lisdata.interop.hypergraphs",
+    "hypernetx_from_structures": "lisdata.interop.hypergraphs",
     "merge": "lisdata.datasets",
+    "networkx_from_structures": "lisdata.interop.networkx_graphs",
     "open": "lisdata.datasets",
+    "regroup": "lisdata.regrouping",
+    "structures_from_hif": "lisdata.interop.hypergraphs",
+    "structures_from_hypernetx": "lisdata.interop.hypergraphs",
+    "structures_from_networkx": "lisdata.interop.networkx_graphs",
+    "structures_from_xgi": "lisdata.interop.hypergraphs",
+    "to_pyoxigraph": "lisdata.interop.pyoxigraph_quads",
+    "to_rdflib": "lisdata.interop.rdflib_graphs",
     "verify": "lisdata.datasets",
     "write_tokens": "lisdata.token_shards",
+    "xgi_from_structures": "lisdata.interop.hypergraphs",
 }
 __all__ = [
     "BatchCollator",
@@ -63,13 +90,27 @@ __all__ = [
     "Structure",
     "TokenDataset",
     "__version__",
+    "audit",
     "convert",
     "encode",
     "export",
+    "from_pyoxigraph",
+    "from_rdflib",
+    "hif_from_structures",
+    "hypernetx_from_structures",
     "merge",
+    "networkx_from_structures",
     "open",
+    "regroup",
+    "structures_from_hif",
+    "structures_from_hypernetx",
+    "structures_from_networkx",
+    "structures_from_xgi",
+    "to_pyoxigraph",
+    "to_rdflib",
     "verify",
     "write_tokens",
+    "xgi_from_structures",
 ]
 
 

@@ -32,7 +32,7 @@ _MEANINGS: dict[str, dict[str, str]] = {
         " row-major, is in instance 0.",
         "sigma": "Role of each incidence: its row in the label list. Null where `incidence` is.",
         "position": "Local position of each incidence in its role, 0 or more: in a sequence, or the order of repeated"
-        " participants. Null where `incidence` is.",
+        " participants. Null where `incidence` is, and where all positions of the structure are 0.",
         "shape": "Extents of the tensor; an empty list for one value. Null without a tensor.",
         "tensor": "Values of a grid: dtype as numpy.dtype.str writes it, and the values row-major.",
         "terminal": "Terminal hexatag of occurrence v: 0 left child, 1 right child, -100 untagged.",

@@ -99,16 +99,20 @@ def document(
 
 DOCUMENTS = (
     document("json", "a value left out", "a.json", b'{"a": [1,,2]}', ":1:10", "a value", '",2]}"'),
-    document("json", "a bracket left open", "a.json", b'{"a":\n [1, 2}', ":2:7", "", '"}"'),
+    document("json", "a bracket left open", "a.json", b'{"a":\n [1, 2}', ":2:7", ", or ]", '"}"'),
     document("json", "NaN", "a.json", b"[\n NaN]", ":2:2", "a value", '"NaN]"'),
     document("json", "no UTF-8", "a.json", b'["\xff"]', ":1:3", "UTF-8", "byte 0xff"),
     document("json", "nothing", "a.json", b"", ":1:1", "a value", "the end"),
     bad_line("json", "a line that is no JSON", "a.ndjson", _DOCUMENTS, b'{"a": }\n', "7", "a value", '"}"'),
     document("xml", "an end tag of another element", "a.xml", b"<a>\n<b></a>", ":2:6", "the end tag", "mismatched tag"),
-    document("xml", "an element left open", "a.xml", b"<a>\n<b/>", ":2:5", "an end tag", ""),
-    document("xml", "an attribute twice", "a.xml", b'<a b="1" b="2"/>', ":1:10", "", "duplicate attribute"),
-    document("xml", "entities in entities", "a.xml", _DEEP_DTD, ":", "", "entit"),
-    document("xml", "an entity of another file", "a.xml", _OUTER_DTD, ":", "", "entit"),
+    document("xml", "an element left open", "a.xml", b"<a>\n<b/>", ":2:5", "an end tag", "the end of the document"),
+    document(
+        "xml", "an attribute twice", "a.xml", b'<a b="1" b="2"/>', ":1:10", "each attribute", "duplicate attribute"
+    ),
+    document(
+        "xml", "entities in entities", "a.xml", _DEEP_DTD, ":1:", "without declarations of entities", "the entity b"
+    ),
+    document("xml", "an entity of another file", "a.xml", _OUTER_DTD, ":1:", "without declarations", "an external one"),
     document("html", "too long", "a.html", b"<p>abc", "@5", "at most 5 bytes", "6 bytes", "--max-document-bytes", "5"),
     document("markdown", "no UTF-8", "a.md", b"# a\n\xff\n", ":2:1", "UTF-8", "byte 0xff"),
     document("code", "an unknown language", "a.zig", b"x", "@0", "a language", "another name"),
@@ -147,17 +151,17 @@ def statement(
 STATEMENTS = (
     statement("ntriples", "a string left open", "a.nt", b'<http://a> <http://p> "x', "2:23", "a triple", "end of file"),
     statement("ntriples", "no UTF-8", "a.nt", b'<http://a> <http://p> "\xff" .', "2:24", "a triple", "Invalid UTF-8"),
-    statement("ntriples", "no full stop", "a.nt", b"<http://a> <http://p> <http://b>", "2:", "a triple", ""),
+    statement("ntriples", "no full stop", "a.nt", b"<a:a> <a:p> <a:b>", "2:18", "a triple", "followed by a dot"),
     statement("ntriples", "a literal as subject", "a.nt", b'"a" <http://p> <http://b> .', "2:1", "a triple", '"a"'),
-    statement("ntriples", "a space in an IRI", "a.nt", b"<http://a b> <http://p> <http://b> .", "2:", "a triple", ""),
+    statement("ntriples", "a space in an IRI", "a.nt", b"<a:a b> <a:p> <a:b> .", "2:1", "a triple", "Invalid IRI"),
     statement(
         "nquads", "five terms", "a.nq", b"<a:a> <a:p> <a:b> <a:g> <a:h> .", "2:25", "a statement", "followed by a dot"
     ),
     statement(
         "turtle", "an unknown prefix", "a.ttl", b'x:b <http://p> "y" .', "2:1", "Turtle", "has not been declared"
     ),
-    statement("turtle", "no object", "a.ttl", b"<a:b> <a:p> ;;; [ .", "2:", "Turtle", "not a valid RDF object"),
-    statement("trig", "a graph left open", "a.trig", b"<a:g> { <a:a> <a:p> .", "2:", "TriG", "not a valid RDF", 1),
+    statement("turtle", "no object", "a.ttl", b"<a:b> <a:p> ;;; [ .", "2:13", "Turtle", "not a valid RDF object"),
+    statement("trig", "a graph left open", "a.trig", b"<a:g> { <a:a> <a:p> .", "2:21", "TriG", "not a valid RDF", 1),
     statement("n3", "half an implication", "a.n3", b"<http://g> => .", "2:15", "N3", "not a valid RDF value", 1),
     BadInput(
         source="rdfxml",
@@ -169,8 +173,10 @@ STATEMENTS = (
         found="ill-formed document",
         bad=_OPEN,
     ),
-    document("rdfxml", "an entity of another file", "a.rdf", _OUTER_DTD, ":1", "", "entit"),
-    document("jsonld", "an object left open", "a.jsonld", b'{"@id": "http://a"', ":1:19", "JSON-LD", ""),
+    document("rdfxml", "an entity of another file", "a.rdf", _OUTER_DTD, ":1:14", "entities of at most", "entity b"),
+    document(
+        "jsonld", "an object left open", "a.jsonld", b'{"@id": "http://a"', ":1:19", "JSON-LD", "must be followed by"
+    ),
     document(
         "jsonld", "a context to fetch", "a.jsonld", b'{"@context": "http://x/c"}', ":1:14", "a file for the", "none"
     ),
@@ -209,13 +215,13 @@ FACTS = (
     document("hif", "no JSON", "a.json", b'{"incidences": [', ":1:17", "JSON", "the end"),
     bad_line("kgtk", "a cell too few", "a.tsv", _EDGES, b"2\tQ1\tP1\n", "3:1", "4 cells", "3"),
     bad_line("kgtk", "no UTF-8", "a.tsv", _EDGES, b"2\tQ1\tP1\t\xff\n", "3:9", "UTF-8", "0xff"),
-    document("kgtk", "a column twice", "a.tsv", b"id\tnode1\tid\n", ":1:10", "", "id"),
+    document("kgtk", "a column twice", "a.tsv", b"id\tnode1\tid\n", ":1:10", "each column's name once", "'id'"),
     bad_line("nary", "a fact without object", "a.txt", _PAIRS, b"Q1,P1\n", "1", "subject,relation,object", "2 names"),
     bad_line("nary", "no JSON", "a.json", _LINKS, b'{"P1_h": }\n', "10", "JSON", '"}'),
     bad_line("csv", "a cell too many", "a.csv", _ROWS, b"2,b,c\n", "3:1", "2 cells", "3"),
     bad_line("csv", "no UTF-8", "a.csv", _ROWS, b"2,\xff\n", "3:3", "text in utf-8", "byte 0xFF"),
     bad_line("csv", "a quote left open", "a.csv", (_TWO_ROWS, b""), b'3,"c\n', "4:3", "a closing quote", "the end"),
-    document("csv", "a column twice", "a.csv", b"id,id\n1,2\n", ":1:4", "", "'id'"),
+    document("csv", "a column twice", "a.csv", b"id,id\n1,2\n", ":1:4", "each column name once", "'id'"),
 )
 
 # -- files that are no text ------------------------------------------------------------------------------------------
@@ -296,8 +302,8 @@ _DATABASE = written(write_database)
 
 BINARIES = (
     document("npy", "a cut header", "a.npy", b"\x93NUMPY\x01\x00", "@8", "a header", "the end of the file"),
-    document("npy", "a cut array", "a.npy", saved(np.ones(9))[:-8], "@192", "", ""),
-    document("npy", "pickled objects", "a.npy", _OBJECTS, "@", "", ""),
+    document("npy", "a cut array", "a.npy", saved(np.ones(9))[:-8], "@192", "72 bytes of values", "64 bytes"),
+    document("npy", "pickled objects", "a.npy", _OBJECTS, "@8", "a dtype of plain values", "object"),
     document("npz", "no archive", "a.npz", b"PK", "@0", "a zip archive of arrays", "none"),
     BadInput(
         source="npz",
@@ -305,8 +311,8 @@ BINARIES = (
         name="a.npz",
         data=_ARRAYS,
         place=f"a.npz@{len(member_of(_ARRAYS, 0))}",
-        expected="array 'b.npy' with",
-        found="",
+        expected="array 'b.npy' with a dtype of plain values",
+        found="object at its byte 8",
         bad=member_of(_ARRAYS, 1),
         num_good=2,
     ),
@@ -322,9 +328,11 @@ BINARIES = (
         num_good=2,
     ),
     document("image", "a cut header", "a.png", b"\x89PNG\r\n\x1a\n", "@0", "an image of format PNG", r"\x89PNG"),
-    document("image", "no pixels", "a.png", _PNG, "@0", "", ""),
+    document("image", "no pixels", "a.png", _PNG, "@0", "an image of format PNG", r"\x89PNG"),
     document("parquet", "no Parquet", "a.parquet", b"PAR1abcd", "@0", "a Parquet file", "magic bytes"),
-    document("parquet", "a cut footer", "a.parquet", _PARQUET[:-40] + _PARQUET[-8:], "@0", "a Parquet file", ""),
+    document(
+        "parquet", "a cut footer", "a.parquet", _PARQUET[:-40] + _PARQUET[-8:], "@0", "a Parquet file", "Invalid data"
+    ),
     document("arrow", "a cut file", "a.arrow", b"ARROW1\0\0abc", "@0", "an Arrow IPC file", "too small"),
     BadInput(
         source="arrow",

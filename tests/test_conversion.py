@@ -299,7 +299,10 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         ({"on_error": "ignore"}, "convert: on_error: expected one of stop, skip, quarantine, got 'ignore'"),
         ({"compression": "lz4"}, "convert: compression: expected one of zstd, none, got 'lz4'"),
         ({"unit_mib": 0}, "expected units of at least 1 MiB"),
-        ({"options": {"colour": "red"}}, "source text has no option colour; it has: max_document_bytes, unit"),
+        (
+            {"options": {"colour": "red"}},
+            "source text has no option colour; it has: hierarchy, max_document_bytes, unit",
+        ),
     ],
 )
 def test_a_setting_that_is_none_is_refused(settings: dict[str, Any], message: str, text: Path, tmp_path: Path) -> None:

@@ -378,3 +378,33 @@ def test_an_empty_file_is_an_input_without_blocks(tmp_path: Path) -> None:
 
     assert list(InputSlice(file=file).blocks()) == []
     assert (file.size, file.compression) == (0, None)
+
+
+@given(
+    lines=st.lists(st.integers(0, 60), max_size=8),
+    ends=st.booleans(),
+    size=st.integers(1, 40),
+    limit=st.integers(1, 50),
+)
+def test_long_lines_are_passed_over_and_nothing_else(lines: list[int], ends: bool, size: int, limit: int) -> None:
+    data = b"".join(b"%c" % (97 + number) * length + b"\n" for number, length in enumerate(lines))
+    data = data if ends else data.removesuffix(b"\n")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.txt").write_bytes(data)
+        (file,) = find_inputs([folder], suffixes=(".txt",))
+        passed: list[tuple[int, int]] = []
+        found = []
+        for begin, block in InputSlice(file=file).blocks(
+            size, longest_line=limit, on_long_line=lambda *line: passed.append(line)
+        ):
+            assert data[begin : begin + len(block)] == block
+            found.append((begin, begin + len(block)))
+
+    pieces = sorted(found + passed)
+    assert [begin for begin, _ in pieces] == [0, *(end for _, end in pieces)][: len(pieces)]
+    assert (pieces[-1][1] if pieces else 0) == len(data)
+    for begin, end in passed:
+        assert end - begin > limit
+        assert data[:begin].endswith(b"\n") or begin == 0
+        assert data[begin:end].count(b"\n") == data[begin:end].endswith(b"\n")
+    assert all(end - begin <= limit + size for begin, end in found)

@@ -34,8 +34,8 @@ from lisdata.cli.terminal import say
 def shuffle_report(dataset: Path, shuffle: str, plot: Path | None, as_json: bool, **settings: Any) -> None:
     """Tell how well the loader's order mixes the rows of DATASET, beside a uniform permutation.
 
-    Neighbours should be stored far apart, no file should fill a batch, and the place in the epoch should say nothing of
-    the place in the dataset (chi-square about 1 or less) nor of the next epoch (correlation about 0).
+    Neighbours should be stored far apart, no part (file) should fill a batch, and the place in the epoch should say
+    nothing of the place in the dataset (chi-square about 1 or less) nor of the next epoch (correlation about 0).
     """
     from lisdata.loader.mixing import open_tokens
     from lisdata.loader.shuffle_figure import plot_shuffle
@@ -58,7 +58,7 @@ def _print(report: dict[str, Any], *, as_json: bool) -> None:
     from lisdata.cli.printing import counted, print_rows
 
     seen = f"{counted(report['rows_seen'], 'rows')} of {report['rows']:,} seen"
-    say(f"{seen}, {counted(report['files'], 'files')}, batches of {report['batch_size']:,}")
+    say(f"{seen}, {report['parts']}, batches of {report['batch_size']:,}")
     figures = report["figures"].items()
     print_rows(
         ("figure", "found", "uniform"),

@@ -46,7 +46,7 @@ class SortedRuns:
             self._runs.append(run)
 
     def merged(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of all runs in order; of equal ones, those of earlier runs come first."""
+        """Yield the rows of all runs in order; equal values come in no order that is promised."""
         waiting = [_Head(self._read(run)) for run in self._runs]
         while waiting:
             bound = min(head.last for head in waiting)

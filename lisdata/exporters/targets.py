@@ -34,12 +34,20 @@ def target_paths(
 def folder_paths(
     target: Path, files: Sequence[InputInfo], inputs: Sequence[InputInfo], *, suffix: str = ""
 ) -> list[Path]:
-    """Return the paths below the folder `target` that `target_names` gives; ExportError for a name that leads out."""
+    """Return the paths below the folder `target` that `target_names` gives.
+
+    ExportError for a name that leads out of the folder, by itself or through a link.
+    """
     names = target_names(inputs, suffix=suffix)
     for info in files:
         if info.index not in names:
             raise ExportError(f"{info.name!r}: expected a name inside the folder {target}")
-    return [target / names[info.index] for info in files]
+    paths = [target / names[info.index] for info in files]
+    whole = target.resolve()
+    for folder in sorted({path.parent for path in paths}):
+        if not folder.resolve().is_relative_to(whole):
+            raise ExportError(f"{folder}: expected a folder inside {target}, found a link to {folder.resolve()}")
+    return paths
 
 
 def target_names(inputs: Sequence[InputInfo], *, suffix: str = "") -> dict[int, str]:

@@ -31,6 +31,12 @@ class BatchForm:
     "padded": (B, T) int64 a column, T the longest row of the batch, rounded up to a multiple of `pad_to`. "flat": rows
     end to end, int32 (int64 where a column needs it). `max_length` cuts rows; `length` is after the cut. `columns` None
     are all that are stored, and in padded batches `document` and `token_kind` too.
+
+    Of packs, B lines of T = `pack_to` tokens (or flat), each of the R rows in them has a `length`, `kind`, `row`,
+    `pack` (its line) and, where long rows are split, `begin` (its first token), and there are:
+    `document`, from 0 in each line (through the batch in the flat layout): what must not attend to each other;
+    `position_ids`, from 0 in each document; `seq_lens` (S) and `cu_seqlens` (S + 1), int32: the lengths and bounds of
+    the documents, end to end, padding at the end of a line being a sequence too. `real` is (B), of packs.
     """
 
     layout: Literal["padded", "flat"] = "padded"

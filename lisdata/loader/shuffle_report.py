@@ -32,8 +32,8 @@ def report_shuffle(
     """Return figures of the order that a `Loader` of these settings has, each beside that of uniform permutations.
 
     `neighbour_distance`: mean of |row - row before| as a share of the rows. `adjacent_neighbours`: share of rows that
-    come next to one they are stored next to. `largest_file_share`: mean over batches of the share that one file (part)
-    has in a batch; where there is one file alone, tenths of it count as files. `chi_square`: of 16 x 16 counts, place
+    come next to one they are stored next to. `largest_part_share`: mean over batches of the share that one file (part)
+    has in a batch, or where there is one file alone, a tenth of it (`parts`). `chi_square`: of 16 x 16 counts, place
     in the epoch against place in the dataset, per degree of freedom; below 1 is more even than chance.
     `epoch_correlation`: of the rows at one place in this epoch and in the next. `points` are some [place, row].
     Of large datasets 2 ** 21 rows are looked at (`rows_seen`): stretches of the epoch, evenly spread.
@@ -46,22 +46,22 @@ def report_shuffle(
         order = BucketOrder(base=order, dataset=dataset, size=bucket, seed=seed)
     facts = {"rows": num_rows, "order": order.settings, "epoch": epoch, "batch_size": batch_size}
     if num_rows < 2:
-        return facts | {"rows_seen": 0, "files": 0, "figures": {}, "points": []}
+        return facts | {"rows_seen": 0, "parts": "no parts", "figures": {}, "points": []}
     places = _places(num_rows)
     rows = [order.rows(stretch, epoch) for stretch in places]
     following = [order.rows(stretch, epoch + 1) for stretch in places]
-    bounds = _file_bounds(dataset)
+    bounds, parts = _part_bounds(dataset)
     every_place, every_row = np.concatenate(places), np.concatenate(rows)
     figures = {
         **_neighbours(rows, num_rows),
-        "largest_file_share": _largest_shares(rows, bounds, batch_size),
+        "largest_part_share": _largest_shares(rows, bounds, batch_size),
         "chi_square": (_chi_square(every_place, every_row, num_rows), 1.0),
         "epoch_correlation": (_correlation(every_row, np.concatenate(following)), 0.0),
     }
     shown = np.linspace(0, len(every_row) - 1, min(len(every_row), _NUM_POINTS)).astype(np.int64)
     return facts | {
         "rows_seen": len(every_row),
-        "files": len(bounds) - 1,
+        "parts": f"{len(bounds) - 1:,} {parts}",
         "figures": {name: {"found": found, "uniform": uniform} for name, (found, uniform) in figures.items()},
         "points": np.stack((every_place[shown], every_row[shown]), axis=1).tolist(),
     }
@@ -74,12 +74,13 @@ def _places(num_rows: int) -> list[Int64]:
     return [np.arange(n * _STRETCH, min((n + 1) * _STRETCH, num_rows)) for n in kept.tolist()]
 
 
-def _file_bounds(dataset: TokenDataset) -> Int64:
-    """Return where the rows of each file begin, and the last ones end."""
+def _part_bounds(dataset: TokenDataset) -> tuple[Int64, str]:
+    """Return where the rows of each file begin, and the last ones end; of equal stretches where there is one file."""
     sizes = [part["num_rows"] for part in dataset.manifest["parts"] if part["num_rows"]]
     if len(sizes) < 2:
-        return np.linspace(0, len(dataset), min(_NUM_TENTHS, len(dataset)) + 1).astype(np.int64)
-    return np.concatenate(([0], np.cumsum(sizes)))
+        num_stretches = min(_NUM_TENTHS, len(dataset))
+        return np.linspace(0, len(dataset), num_stretches + 1).astype(np.int64), "stretches of one file"
+    return np.concatenate(([0], np.cumsum(sizes))), "files"
 
 
 def _neighbours(rows: list[Int64], num_rows: int) -> dict[str, Figure]:

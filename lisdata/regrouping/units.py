@@ -21,7 +21,7 @@ from lisdata.sources.rdf_grouping import Grouping
 
 JsonDict = dict[str, Any]
 
-BYTES_A_FACT = 600
+BYTES_A_FACT = 900
 """About what a fact of a partition takes in memory, with its share of the contents."""
 
 _LONG = 16  # a run is long that has one in so many of the facts that fit

@@ -23,6 +23,7 @@ from lisdata.shards.manifest import (
     check_sizes,
     read_manifest,
 )
+from lisdata.shards.positions import POSITION, SIGMA, read_positions
 from lisdata.structure import Structure, StructureReader
 
 T = TypeVar("T")
@@ -103,13 +104,21 @@ class Part:
 
     def iter_batches(self, table: str, columns: tuple[str, ...] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a table one by one; raise DamagedShardError where one is not readable."""
-        reader = self.open_table(table, columns)
+        has_positions = table == "structures" and (columns is None or POSITION in columns)
+        wanted = columns if columns is None or not has_positions else tuple({**dict.fromkeys(columns), SIGMA: None})
+        reader = self.open_table(table, wanted)
         for number in range(reader.num_record_batches):
             try:
                 batch = reader.get_batch(number)
-            except (pa.ArrowException, OSError) as error:
+                batch = self._with_positions(batch, columns) if has_positions else batch
+            except (pa.ArrowException, OSError, ValueError) as error:
                 raise DamagedShardError(f"{self.path(table)}: batch {number}: {error}") from error
             yield batch
+
+    def _with_positions(self, batch: pa.RecordBatch, columns: tuple[str, ...] | None) -> pa.RecordBatch:
+        """Return the columns asked for, positions that were left out among them."""
+        whole = read_positions(batch)
+        return whole if columns is None or SIGMA in columns else whole.drop_columns([SIGMA])
 
     def read(self, table: str, columns: tuple[str, ...] | None = None) -> pa.Table:
         """Return a whole table, or some of its columns; raise DamagedShardError where it is not readable."""

@@ -18,6 +18,7 @@ from lisdata.schema import CONTENTS, HANDLES, LABELS, NO_ROW, STRUCTURES
 from lisdata.shards.counting import count_rows
 from lisdata.shards.handles import handles_of, sort_handles
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, write_manifest
+from lisdata.shards.positions import POSITION, stored_positions
 from lisdata.structure import Structure
 from lisdata.structure_batch import StructureBatch
 
@@ -61,6 +62,8 @@ class ShardWriter:
                 array = _map_list(array, contents)
             elif column.name in ("instance_label", "sigma", "deprel"):
                 array = _map_list(array, labels)
+            elif column.name == POSITION:
+                array = stored_positions(array)
             columns.append(array)
         rows = pa.RecordBatch.from_arrays(columns, schema=STRUCTURES)
         self._waiting.append(rows)
@@ -140,9 +143,10 @@ class ShardWriter:
         ]
         numbered = pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
         rows, is_new = self._keys.find_or_add(contents.column("key"))
-        self._contents.append(numbered if is_new.all() else numbered.filter(pa.array(is_new)))
-        self._symbols.append(_symbol_columns(self._contents[-1]))
-        self._join_small_chunks()
+        if is_new.any():
+            self._contents.append(numbered if is_new.all() else numbered.filter(pa.array(is_new)))
+            self._symbols.append(_symbol_columns(self._contents[-1]))
+            self._join_small_chunks()
         self._refuse_collisions(numbered, np.flatnonzero(~is_new), rows)
         return rows
 
@@ -187,8 +191,13 @@ def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
 
 def _symbol_columns(contents: pa.RecordBatch) -> npt.NDArray[np.uint32]:
     """Return kind, datatype, language and scope as rows of an array, NO_ROW for null."""
-    columns = [contents.column("kind"), *(contents.column(name).fill_null(NO_ROW) for name in _SYMBOLS)]
-    return np.stack([np.asarray(column).astype(np.uint32, copy=False) for column in columns])
+    rows = np.full((1 + len(_SYMBOLS), contents.num_rows), NO_ROW, np.uint32)
+    rows[0] = contents.column("kind")
+    for number, name in enumerate(_SYMBOLS, start=1):
+        column = contents.column(name)
+        if column.null_count < len(column):
+            rows[number] = column.fill_null(NO_ROW) if column.null_count else column
+    return rows
 
 
 def _first_unequal_row(

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import Role
-
 from lisdata.decompression import COMPRESSION_SUFFIXES
 
 if TYPE_CHECKING:

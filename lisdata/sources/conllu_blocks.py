@@ -106,8 +106,12 @@ def find_sentence(piece: InputSlice, wanted: int) -> int:
         if first < offset + len(data):
             break
     after_blank = False  # perhaps not, but then a later sentence is as good a cut
-    for begin, data in replace(piece, begin=at).blocks(PROBE_BYTES, on_long_line=lambda *_: None):
-        at = begin
+
+    def pass_over(_: int, end: int) -> None:
+        nonlocal at, after_blank
+        at, after_blank = end, False
+
+    for _, data in replace(piece, begin=at).blocks(PROBE_BYTES, on_long_line=pass_over):
         for line in _lines(data):
             is_blank = _is_blank(line)
             if after_blank and not is_blank and at > first:

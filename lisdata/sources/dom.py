@@ -10,6 +10,7 @@ from typing import Any
 from lisdata.sources.html_encoding import decode_html
 
 SVG, MATHML = "svg", "math"
+_FOREIGN = (SVG, MATHML)
 _SVG_POINTS = ("foreignObject", "desc", "title")
 _MATHML_POINTS = ("mi", "mo", "mn", "ms", "mtext")
 _HTML_ENCODINGS = ("text/html", "application/xhtml+xml")
@@ -60,7 +61,8 @@ def parse_html(data: bytes, encoding: str | None = None) -> Dom:
 def read_dom(parser: Any) -> Dom:
     """Return the tree that a LexborHTMLParser made of a document, or of a fragment."""
     dom = Dom()
-    kinds, names, parents = dom.kinds, dom.names, dom.parents
+    kinds, names, parents, foreign = dom.kinds, dom.names, dom.parents, dom.foreign
+    attributes_of = dom.attributes
     node, parent = _first_node(parser), -1
     waiting: list[tuple[Any, int]] = []
     while True:
@@ -89,11 +91,13 @@ def read_dom(parser: Any) -> Dom:
         if attributes:
             if None in attributes.values():
                 attributes = {name: value or "" for name, value in attributes.items()}
-            dom.attributes[number] = list(attributes.items())
-        if dom.foreign or tag in (SVG, MATHML):
+            attributes_of[number] = list(attributes.items())
+        if foreign or tag in _FOREIGN:
             _note_namespace(dom, number)
-        waiting.append((node.next, parent))
-        node, parent = _first_child(node, tag), number
+        following = node.next
+        if following is not None:
+            waiting.append((following, parent))
+        node, parent = (_content_of(node) if tag == "template" else node.first_child), number
 
 
 def _special_node(node: Any, tag: str | None) -> tuple[NodeKind, str]:
@@ -111,13 +115,10 @@ def _first_node(parser: Any) -> Any:
     return root if document is None else document.first_child
 
 
-def _first_child(node: Any, tag: str) -> Any:
-    """Return the first child, which of an HTML <template> is in its content: a tree apart."""
-    if tag == "template":
-        fragments = node.template_fragments()
-        if fragments:
-            return fragments[0].first_child
-    return node.first_child
+def _content_of(template: Any) -> Any:
+    """Return the first child of a <template>, which of an HTML one is in its content: a tree apart."""
+    fragments = template.template_fragments()
+    return fragments[0].first_child if fragments else template.first_child
 
 
 def _note_namespace(dom: Dom, number: int) -> None:

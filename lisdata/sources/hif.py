@@ -36,6 +36,7 @@ from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_contents import is_side, json_to_content
 from lisdata.sources.json_text import JsonTextError, NumberText, write_json
 from lisdata.sources.layouts import layout_to_text
+from lisdata.sources.whole_documents import read_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ class HifSource:
 
     def read(self, piece: InputSlice, options: HifOptions, reject: Reject) -> Iterator[FactRecords]:
         """Yield the facts of the document; one that breaks the format's schema is rejected."""
-        data = piece.read()
+        data = read_document(piece, options.max_document_bytes, reject)
+        if data is None:
+            return
         try:
             records = facts_from_hif(data, piece.file, options)
         except UnicodeDecodeError as error:

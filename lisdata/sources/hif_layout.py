@@ -30,6 +30,13 @@ class HifOptions:
         default=(),
         metadata={"help": "PREFIX=IRI: a node of PREFIX and digits is IRI with the id behind it (repeatable)."},
     )
+    max_document_bytes: int = field(
+        default=256 << 20, metadata={"help": "Refuse a longer document: its edges take many times its bytes."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.max_document_bytes < 1:
+            raise ValueError(f"expected a limit of at least 1 byte, got {self.max_document_bytes=}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from lisdata.records import TripleRecords
 from lisdata.registry import Reject
 from lisdata.sources.jsonld_contexts import ContextError, ContextFiles, has_remote_context, place_contexts
 from lisdata.sources.rdf import RdfOptions
+from lisdata.sources.rdf_depth import check_json_depth
 from lisdata.sources.rdf_grouping import Grouping
 from lisdata.sources.rdf_names import JSON_NAMES
 from lisdata.sources.rdf_parser import ParserSettings, read_rdf
@@ -72,6 +73,7 @@ class JsonldSource:
 
     def read(self, piece: InputSlice, options: JsonldOptions, reject: Reject) -> Iterator[TripleRecords]:
         """Yield the statements in batches that cut no run; from the first error on, the document is rejected."""
+        check_json_depth(piece)
         has_base = options.base_iri is not None or options.lenient
         settings = ParserSettings(
             format="JSON_LD",

@@ -106,8 +106,12 @@ def find_run(piece: InputSlice, wanted: int, key_of: KeyOf = subject_of) -> int:
     key: bytes | None = None
     at = wanted
     is_first = True
-    for begin, data in replace(piece, begin=wanted).blocks(_PROBE_BYTES, on_long_line=lambda *_: None):
-        at = begin
+
+    def pass_over(_: int, end: int) -> None:
+        nonlocal at
+        at = end
+
+    for _, data in replace(piece, begin=wanted).blocks(_PROBE_BYTES, on_long_line=pass_over):
         for line in _lines(data):
             found = None if is_first else key_of(line)
             is_first = False

@@ -9,6 +9,7 @@ from lisdata.inputs import InputSlice
 from lisdata.records import TripleRecords
 from lisdata.registry import Reject
 from lisdata.sources.rdf_depth import check_depth
+from lisdata.sources.rdf_element_depth import ElementDepth
 from lisdata.sources.rdf_entities import check_entities
 from lisdata.sources.rdf_grouping import GROUP_BY, Grouping
 from lisdata.sources.rdf_input import NamePatterns
@@ -71,8 +72,10 @@ class RdfSource:
 
     def read(self, piece: InputSlice, options: RdfOptions, reject: Reject) -> Iterator[TripleRecords]:
         """Yield the statements in batches that cut no run; lines that are not valid are rejected."""
+        check = None
         if self.format == "RDF_XML":
             check_entities(piece)
+            check = ElementDepth(piece).check
         else:
             check_depth(piece)
         settings = ParserSettings(
@@ -84,7 +87,7 @@ class RdfSource:
             goes_on=self.format != "RDF_XML",
             by_line=self.format == "N3",
         )
-        yield from read_rdf(piece, piece.file.open, settings, Grouping(options.group_by), reject)
+        yield from read_rdf(piece, piece.file.open, settings, Grouping(options.group_by), reject, check)
 
 
 TURTLE = RdfSource(

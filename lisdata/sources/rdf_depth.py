@@ -1,17 +1,23 @@
-"""How deep triple terms stand in each other, told before a parser is asked: it cannot stop at any depth."""
+"""How deep triple terms and JSON stand in each other, told before a parser is asked: it cannot stop at any depth."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
-from lisdata.inputs import InputSlice
+import numpy as np
+
+from lisdata.inputs import InputFile, InputSlice
 from lisdata.sources.rdf_input import error_of_whole, whole_blocks
 
 MAX_DEPTH = 200
-"""Triple terms deeper in each other than this are refused."""
+"""Triple terms, and values of JSON, deeper in each other than this are refused."""
 
 _OPENING = b"<<("
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_CHANGES = np.zeros(256, np.int8)  # of the depth, by byte
+_CHANGES[list(b"[{")], _CHANGES[list(b"]}")] = 1, -1
+_LONGEST_STRING = 16 << 20  # the parser takes none that is longer
 # Where triple terms begin and end, past all that may hide the same bytes; and last what opens a string or a comment
 # that the bytes at hand do not close.
 _TOKEN = re.compile(
@@ -35,6 +41,28 @@ def check_depth(piece: InputSlice) -> None:
     """
     if _has_many(whole_blocks(piece.file)) and _exceeds(whole_blocks(piece.file)):
         raise error_of_whole(piece, 0, f"triple terms at most {MAX_DEPTH} deep in each other", "deeper ones")
+
+
+def check_json_depth(piece: InputSlice) -> None:
+    """Raise BadRecordError for a JSON document whose values are more than MAX_DEPTH deep in each other."""
+    if _is_json_too_deep(piece.file):
+        raise error_of_whole(piece, 0, f"values of JSON at most {MAX_DEPTH} deep in each other", "deeper ones")
+
+
+def _is_json_too_deep(file: InputFile) -> bool:
+    rest, depth = b"", 0
+    for block in whole_blocks(file):
+        data = _STRING.sub(b"", rest + block)
+        begin = data.find(b'"')  # of a string that goes on in the next block
+        data, rest = (data, b"") if begin < 0 else (data[:begin], data[begin:])
+        depths = depth + np.cumsum(_CHANGES[np.frombuffer(data, np.uint8)], dtype=np.int64)
+        if len(depths):
+            depth = int(depths[-1])
+            if depths.max() > MAX_DEPTH:
+                return True
+        if len(rest) > _LONGEST_STRING:
+            return False
+    return False
 
 
 def _has_many(blocks: Iterable[bytes]) -> bool:

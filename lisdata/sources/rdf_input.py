@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -45,11 +45,14 @@ class ParserInput:
     """A binary stream over another, which it closes, for a parser that reads it once.
 
     What `names` matches goes to `found`. With `by_line`, no more than one line is read at a time, so that `line` is
-    where the parser is. `position` is the number of bytes read.
+    where the parser is. `position` is the number of bytes read. `check` is given the bytes before the parser is, and
+    raises where it must not have them.
     """
 
-    def __init__(self, stream: BinaryIO, names: NamePatterns, *, by_line: bool) -> None:
-        self._stream = stream
+    def __init__(
+        self, stream: BinaryIO, names: NamePatterns, *, by_line: bool, check: Callable[[bytes], None] | None = None
+    ) -> None:
+        self._stream, self._check = stream, check
         self._names, self.by_line = names, by_line
         self._is_triggered = False
         self._blocks: deque[_Block] = deque([_Block(0, 1, b"")], maxlen=_KEPT_BLOCKS)
@@ -86,6 +89,8 @@ class ParserInput:
             raise BadRecordError(
                 error.place, expected=error.expected, found=error.found, begin=self.position, end=self.position
             ) from error
+        if self._check is not None:
+            self._check(data)
         self._note_names(data)
         self._blocks.append(_Block(last.offset + len(last.data), last.line + last.data.count(b"\n"), data))
         return data

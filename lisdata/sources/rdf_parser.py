@@ -56,9 +56,13 @@ def read_rdf(
     settings: ParserSettings,
     grouping: Grouping,
     reject: Reject,
+    check: Callable[[bytes], None] | None = None,
 ) -> Iterator[TripleRecords]:
-    """Yield the statements in the bytes that `open_stream` gives, in batches that cut no run."""
-    with ParserInput(open_stream(), settings.names, by_line=settings.by_line) as source:
+    """Yield the statements in the bytes that `open_stream` gives, in batches that cut no run.
+
+    `check` is given the bytes block by block, and raises BadRecordError where the parser must not have them.
+    """
+    with ParserInput(open_stream(), settings.names, by_line=settings.by_line, check=check) as source:
         names = RestoredNames(source, piece.file.digest)
         parser = LineParser(scope=piece.file.scope, lenient=True, has_graphs=True, names=names)
         reader = BlockReader(file=piece.file, parser=parser, grouping=grouping)

@@ -137,7 +137,12 @@ def _find_paragraph(piece: InputSlice, wanted: int) -> int:
     if begin == piece.begin:
         return begin
     after_blank = False  # perhaps not, but then a later paragraph is as good a cut
-    for offset, data in replace(piece, begin=begin).blocks(PROBE_BYTES, on_long_line=lambda *_: None):
+
+    def pass_over(_: int, end: int) -> None:
+        nonlocal begin, after_blank
+        begin, after_blank = end, False
+
+    for offset, data in replace(piece, begin=begin).blocks(PROBE_BYTES, on_long_line=pass_over):
         begins, after_blank = _paragraph_begins(data, after_blank)
         if len(begins):
             return offset + int(begins[0])

@@ -55,18 +55,6 @@ class WikidataSource:
             yield from _read_document(piece, options, reject)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line [begin, end) of the block at `offset`, JSON of a record in [first, last); does the array end before it?"""
-
-    begin: int
-    first: int
-    last: int
-    end: int
-    offset: int
-    is_behind_end: bool
-
-
 class _LineReader:
     """Reads a slice with an entity a line, perhaps in an array over the whole file."""
 
@@ -81,51 +69,43 @@ class _LineReader:
         for offset, data in self._blocks:
             writer = EntityWriter(self._options, self._piece.file.scope)
             with _no_cycle_collection():
-                lines = list(self._lines(writer, data, offset))
-                limit = self._options.max_document_bytes
-                writer.scan(data, [(line.first, min(line.last, line.first + limit)) for line in lines])
-                num_good = sum(self._add_line(writer, data, number, line) for number, line in enumerate(lines))
+                bounds = line_bounds(data).tolist()
+                num_good = sum(self._read_line(writer, data, b, e, offset) for b, e in pairwise(bounds))
             if writer.columns.num_facts:
                 yield writer.columns.to_records(self._piece.file, num_good, writer.counts())
         if self._ends_open and not self._is_closed and self._piece.end in (None, self._piece.file.size):
             nothing = EntityWriter(self._options, self._piece.file.scope).columns
             yield nothing.to_records(self._piece.file, 0, {"arrays without an end": 1})
 
-    def _lines(self, writer: EntityWriter, data: bytes, offset: int) -> Iterator[_Line]:
-        """Yield the lines of the block at `offset` that hold more than brackets and white space."""
-        for begin, end in pairwise(line_bounds(data).tolist()):
-            first, last = _trimmed(data, begin, end)
-            if self._is_first:
-                if data.startswith(BOM, first):
-                    first, last = _trimmed(data, first + len(BOM), last)
-                if data.startswith(b"[", first):
-                    writer.add_document(ARRAY, {}, offset + first, offset + first + 1)
-                    first, last = _trimmed(data, first + 1, last)
-            closes = data.endswith(b"]", first, last) and not data.startswith(b"[", first)
-            if closes:
-                _, last = _trimmed(data, first, last - 1)
-            has_comma = data.endswith(b",", first, last)
-            if first < last:
-                self._is_first, self._ends_open = False, has_comma
-                yield _Line(begin, first, last - has_comma, end, offset, self._is_closed)
-            self._is_closed |= closes
+    def _read_line(self, writer: EntityWriter, data: bytes, begin: int, end: int, offset: int) -> bool:
+        """Read the line data[begin:end] of the block at `offset`; tell whether it is a good record."""
+        first, last = _trimmed(data, begin, end)
+        if self._is_first:
+            if data.startswith(BOM, first):
+                first, last = _trimmed(data, first + len(BOM), last)
+            if data.startswith(b"[", first):
+                writer.add_document(ARRAY, {}, offset + first, offset + first + 1)
+                first, last = _trimmed(data, first + 1, last)
+        closes = data.endswith(b"]", first, last) and not data.startswith(b"[", first)
+        if closes:
+            _, last = _trimmed(data, first, last - 1)
+        has_comma = data.endswith(b",", first, last)
+        is_good = False
+        if first < last:
+            self._is_first, self._ends_open = False, has_comma
+            try:
+                self._check_line(end - begin)
+                add_entity(writer, data[first : last - has_comma], offset + begin, offset + end)
+                is_good = True
+            except WrongRecordError as error:
+                self._reject(_rejected(self._blocks.place, data, error, (begin, first, end), offset))
+        self._is_closed |= closes
+        return is_good
 
-    def _add_line(self, writer: EntityWriter, data: bytes, number: int, line: _Line) -> bool:
-        """Add the record of a line of the block `data`; tell whether it is a good one."""
-        try:
-            self._check_line(line)
-            begin, end = line.offset + line.begin, line.offset + line.end
-            add_entity(writer, data[line.first : line.last], begin, end, record=number)
-        except WrongRecordError as error:
-            bounds = line.begin, line.first, line.end
-            self._reject(_rejected(self._blocks.place, data, error, bounds, line.offset))
-            return False
-        return True
-
-    def _check_line(self, line: _Line) -> None:
-        if line.end - line.begin > self._options.max_document_bytes:
-            raise WrongRecordError(0, _limit(RECORD, self._options), f"{line.end - line.begin} bytes")
-        if line.is_behind_end:
+    def _check_line(self, size: int) -> None:
+        if size > self._options.max_document_bytes:
+            raise WrongRecordError(0, _limit(RECORD, self._options), f"{size} bytes")
+        if self._is_closed:
             raise WrongRecordError(0, "nothing behind the end of the array", "a further line")
 
 
@@ -149,11 +129,9 @@ def _read_document(piece: InputSlice, options: WikidataOptions, reject: Reject) 
     writer = EntityWriter(options, piece.file.scope)
     num_good = 0
     with _no_cycle_collection():
-        records = _records_of(writer, piece, whole, reject)
-        writer.scan(whole, [(begin, end) for begin, end, _ in records])
-        for number, (begin, end, key) in enumerate(records):
+        for begin, end, key in _records_of(writer, piece, whole, reject):
             try:
-                add_entity(writer, whole[begin:end], begin, end, key=key, record=number)
+                add_entity(writer, whole[begin:end], begin, end, key)
                 num_good += 1
             except WrongRecordError as error:
                 reject(_rejected(piece.place, whole, error, (begin, begin, end)))

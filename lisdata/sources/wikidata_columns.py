@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,6 @@ import pyarrow as pa
 from lisdata.contents import LabelBuilder, Role, encode_text
 from lisdata.errors import KeyCollisionError
 from lisdata.inputs import InputFile
-from lisdata.kernels.arrays import binary_array
 from lisdata.kernels.key_table import KeyTable
 from lisdata.kernels.keys import SYMBOL_COLUMNS, keys_of_contents
 from lisdata.records import FactRecords
@@ -23,7 +21,6 @@ from lisdata.schema import CONTENTS, NO_ROW, ContentKind, LabelKind
 UInt32 = npt.NDArray[np.uint32]
 Int64 = npt.NDArray[np.int64]
 
-_READ_PAST = 16  # kernels read words of 8 bytes
 _SYMBOL_KINDS = (LabelKind.DATATYPE, LabelKind.LANGUAGE, LabelKind.SCOPE)  # of SYMBOL_COLUMNS
 
 
@@ -86,19 +83,20 @@ class EntityColumns:
 
     def __init__(self) -> None:
         self.labels = LabelBuilder()
-        self.content, self.role = array("I"), array("I")
-        self._lexicals, self._lexical_ends = bytearray(), array("q", [0])
-        self._groups = array("I")  # of each lexical form
+        self.content: list[int] = []
+        self.role: list[int] = []
+        self._lexicals: list[str] = []
+        self._groups: list[int] = []  # of each lexical form
         self._kinds: list[tuple[ContentKind, str | None, str | None, str | None]] = []  # of groups; SYMBOL_COLUMNS
         self._placed: list[tuple[int, int, int]] = []  # first participant, the one behind the last, position
         self._ranges: list[tuple[int, int]] = []  # participants at positions 0, 1, 2 ...
-        self._positions_said: list[tuple[int, UInt32]] = []  # first participant, positions of it and the next ones
-        self._fact_label, self._fact_handle = array("I"), array("I")
+        self._fact_label: list[int] = []
+        self._fact_handle: list[int] = []
         self._entity_facts: list[int] = []  # first fact of each entity
-        self._participant_ends, self._structure_ends = array("q", [0]), [0]
+        self._participant_ends, self._structure_ends = [0], [0]
         self._begin: list[int] = []
         self._end: list[int] = []
-        self._mark = (0, 0, 0, 0, 0, 0)
+        self._mark = (0, 0, 0, 0, 0)
         self._was_undone = False
 
     @property
@@ -123,10 +121,10 @@ class EntityColumns:
         """Return the number of a content that need not be new; TypeError when the lexical form is no text."""
         if type(lexical) is not str:
             raise TypeError(f"expected text, got {lexical!r}")
-        self._lexicals += encode_text(lexical)
-        self._lexical_ends.append(len(self._lexicals))
+        number = len(self._lexicals)
+        self._lexicals.append(lexical)
         self._groups.append(group)
-        return len(self._groups) - 1
+        return number
 
     def add_participant(self, role: int, content: int, position: int = 0) -> None:
         """Add a participant to the fact that is open."""
@@ -142,40 +140,16 @@ class EntityColumns:
     def add_range(self, role: int, contents: Sequence[int]) -> None:
         """Add a participant a content, at positions 0, 1, 2 ..."""
         first = len(self.content)
-        self.content.extend(contents)
-        self.role.extend([role] * len(contents))
+        self.content += contents
+        self.role += [role] * len(contents)
         self._ranges.append((first, len(self.content)))
 
     def add_all(self, groups: Iterable[int], lexicals: Sequence[str]) -> range:
         """Return the numbers of contents that need not be new."""
-        first = len(self._groups)
-        encoded = [encode_text(lexical) for lexical in lexicals]
-        self._lexical_ends.extend(accumulate(map(len, encoded), initial=len(self._lexicals)))
-        del self._lexical_ends[first]  # twice: the end of the last before is where the first begins
-        self._lexicals += b"".join(encoded)
-        self._groups.extend(groups)
-        return range(first, len(self._groups))
-
-    def add_encoded(self, groups: UInt32, ends: Int64, data: npt.NDArray[np.uint8]) -> int:
-        """Add contents that need not be new, lexical forms up to `ends` of `data`; return the number of the first."""
-        first = len(self._groups)
-        self._lexical_ends.frombytes((ends + len(self._lexicals)).tobytes())
-        self._lexicals += data.data
-        self._groups.frombytes(groups.tobytes())
-        return first
-
-    def add_facts(
-        self, participants: tuple[UInt32, UInt32, UInt32], label: UInt32, handle: UInt32, ends: Int64
-    ) -> None:
-        """Add whole facts: participants as contents, roles and positions, those of fact f up to ends[f]."""
-        content, role, position = participants
-        first = len(self.content)
-        self.content.frombytes(content.tobytes())
-        self.role.frombytes(role.tobytes())
-        self._positions_said.append((first, position))
-        self._fact_label.frombytes(label.tobytes())
-        self._fact_handle.frombytes(handle.tobytes())
-        self._participant_ends.frombytes((ends + first).tobytes())
+        first = len(self._lexicals)
+        self._lexicals += lexicals
+        self._groups += groups
+        return range(first, len(self._lexicals))
 
     def end_fact(self, label: int, handle: int = NO_ROW) -> None:
         """Let the participants since the last call be a fact."""
@@ -194,13 +168,12 @@ class EntityColumns:
         """Count the ordinals of facts from 0; `undo_entity` takes back all that follows."""
         self._entity_facts.append(len(self._fact_label))
         self._mark = (
-            len(self.content), len(self._fact_label), len(self._begin), len(self._placed), len(self._ranges),
-            len(self._positions_said),
+            len(self.content), len(self._fact_label), len(self._begin), len(self._placed), len(self._ranges)
         )  # fmt: skip
 
     def undo_entity(self) -> None:
         """Take back all facts and structures since `begin_entity`."""
-        num_participants, num_facts, num_structures, num_placed, num_ranges, num_said = self._mark
+        num_participants, num_facts, num_structures, num_placed, num_ranges = self._mark
         for column in (self.content, self.role):
             del column[num_participants:]
         for column in (self._fact_label, self._fact_handle):
@@ -209,13 +182,12 @@ class EntityColumns:
             del column[num_structures:]
         del self._participant_ends[num_facts + 1 :], self._structure_ends[num_structures + 1 :]
         del self._placed[num_placed:], self._ranges[num_ranges:], self._entity_facts[-1:]
-        del self._positions_said[num_said:]
         self._was_undone = True
 
     def to_records(self, file: InputFile, num_records: int, counts: dict[str, int]) -> EntityRecords:
         """Return the table of what was gathered."""
         contents, numbers = self._distinct_contents()
-        content, handle = numbers[_uint32(self.content)], _uint32(self._fact_handle).copy()
+        content, handle = numbers[_uint32(self.content)], _uint32(self._fact_handle)
         is_named = handle != NO_ROW
         handle[is_named] = numbers[handle[is_named]]
         if self._was_undone:
@@ -231,7 +203,7 @@ class EntityColumns:
             fact_ordinal=self._ordinals(),
             begin=np.array(self._begin, np.uint64),
             end=np.array(self._end, np.uint64),
-            participant_offsets=np.frombuffer(self._participant_ends, np.int64),
+            participant_offsets=np.array(self._participant_ends, np.int64),
             participant_content=content,
             participant_role=_uint32(self.role),
             participant_position=self._positions(),
@@ -247,8 +219,6 @@ class EntityColumns:
 
     def _positions(self) -> Int64:
         positions = np.zeros(len(self.content), np.int64)
-        for first, said in self._positions_said:
-            positions[first : first + len(said)] = said
         for first, end, position in self._placed:
             positions[first:end] = position
         for first, end in self._ranges:
@@ -260,7 +230,7 @@ class EntityColumns:
         groups = _uint32(self._groups)
         codes = self._codes_of_groups(groups)[groups]
         symbols = [pa.array(codes[:, 1 + n], mask=codes[:, 1 + n] == NO_ROW) for n in range(len(SYMBOL_COLUMNS))]
-        columns = [pa.array(codes[:, 0].astype(np.uint8)), self._lexical_array(), *symbols]
+        columns = [pa.array(codes[:, 0].astype(np.uint8)), _binary(self._lexicals), *symbols]
         keyless = pa.RecordBatch.from_arrays(columns, names=CONTENTS.names[1:])
         keys = keys_of_contents(keyless, self.labels.to_arrow())
         contents = pa.RecordBatch.from_arrays([keys, *columns], schema=CONTENTS)
@@ -271,11 +241,6 @@ class EntityColumns:
         if not again.equals(distinct.take(pa.array(numbers[~is_new]))):
             raise KeyCollisionError(f"two different contents among {again['lexical'].to_pylist()} meet under one key")
         return distinct, numbers
-
-    def _lexical_array(self) -> pa.LargeBinaryArray:
-        self._lexicals += bytes(_READ_PAST)
-        ends = np.frombuffer(self._lexical_ends, np.int64)
-        return binary_array(ends, np.frombuffer(self._lexicals, np.uint8), pa.large_binary())
 
     def _codes_of_groups(self, used: UInt32) -> UInt32:
         """Return kind, datatype, language and scope of each group as codes; only used ones are numbered as labels."""
@@ -289,8 +254,16 @@ class EntityColumns:
         return codes
 
 
-def _uint32(numbers: array[int]) -> UInt32:
-    return np.frombuffer(numbers, np.uint32)
+def _uint32(numbers: list[int]) -> UInt32:
+    """Return numbers as an array; by way of the standard library's it takes a third of the time."""
+    return np.frombuffer(array("I", numbers), np.uint32)
+
+
+def _binary(lexicals: list[str]) -> pa.LargeBinaryArray:
+    try:
+        return pa.array(lexicals, pa.large_binary())
+    except UnicodeEncodeError:  # a lone surrogate
+        return pa.array(list(map(encode_text, lexicals)), pa.large_binary())
 
 
 def _used(contents: pa.RecordBatch, rows: Sequence[UInt32]) -> tuple[pa.RecordBatch, UInt32]:

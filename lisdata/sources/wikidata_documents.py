@@ -10,8 +10,7 @@ from typing import Any
 from lisdata.inputs import InputSlice
 from lisdata.sources.json_text import byte_offsets, iter_items, iter_members
 from lisdata.sources.lines import PROBE_BYTES
-from lisdata.sources.wikidata_json import read_exact
-from lisdata.sources.wikidata_parsing import read_fast
+from lisdata.sources.wikidata_json import read_exact, read_fast
 
 ARRAY, ANSWER = "array", "answer"
 BOM = b"\xef\xbb\xbf"

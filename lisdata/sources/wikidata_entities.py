@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from itertools import repeat
 from typing import Any
 
@@ -21,7 +20,6 @@ from lisdata.sources.wikidata_layout import (
     DOCUMENT,
     DROPPED,
     ENTITY,
-    FLAGS,
     FORM,
     KEY,
     LAYOUT,
@@ -46,12 +44,12 @@ from lisdata.sources.wikidata_layout import (
     iri_of_string,
     is_entity_id,
 )
-from lisdata.sources.wikidata_scanned import EntityScanner, ScannedMember
 from lisdata.sources.wikidata_statements import StatementWriter
-from lisdata.sources.wikidata_values import InexactError, MalformedError, ValueReader
+from lisdata.sources.wikidata_values import MalformedError, ValueReader
 
 _HEADER = ("id", "type", "datatype")
 _TEXTS = {str}
+_FLAGS = {"lemmas": "labels", "representations": "labels", "glosses": "descriptions"}
 _TERM_SIZES = {2}
 
 
@@ -67,19 +65,13 @@ class EntityWriter:
         self._texts = columns.group(ContentKind.TEXT).number
         self._json = columns.group(ContentKind.JSON)
         self._labels = InstanceLabels(columns)
-        relations = {**TERMS, **LINKS, "redirects": SAME_AS, "sitelinks": SITELINK}
+        relations = {**TERMS, **LINKS, "redirects": SAME_AS}
         self._roles = {relation: RoleCodes(columns, relation) for relation in relations.values()}
         self._relations = relations
         self._sides, self._link_roles = RoleCodes(columns, ENTITY), RoleCodes(columns, SITELINK)
         self._scalars: dict[ContentKind, ContentGroup] = {}
         self._dropped: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
-        self.scanner: EntityScanner | None = None
-
-    def scan(self, data: bytes, records: Sequence[tuple[int, int]]) -> None:
-        """Have a scanner for records, whose JSON is at (begin, end) of a block; then those are added in this order."""
-        groups = self.values.group_numbers() | self._statements.group_numbers() | {"titles": self._texts}
-        self.scanner = EntityScanner(self.columns, self._options, (groups, self.values.languages), data, records)
 
     def add(self, entity: dict[str, Any], begin: int, end: int, key: str | None = None) -> None:
         """Add an entity from bytes [begin, end) of the file; `key`: what an answer of the API lists it under, if given.
@@ -128,10 +120,7 @@ class EntityWriter:
         layout = _find_layout(members)
         for member in (*layout.empty, *layout.lists):
             del members[member]
-        statements = members.pop(layout.statements, None)
-        if isinstance(statements, ScannedMember):
-            members = {layout.statements: statements, **members}
-        elif statements:
+        if statements := members.pop(layout.statements, None):
             self._statements.add(subject, statements, place)
         for member in PARTS:
             if parts := members.pop(member, None):
@@ -140,52 +129,8 @@ class EntityWriter:
                     if self._options.group == "statement":
                         self.columns.end_structure(*place)
                 self._link(member, subject, [part["id"] for part in parts])
-        others = self._add_members(subject, members, place)
-        if isinstance(statements, ScannedMember) and (found := others.pop(layout.statements, None)):
-            layout = replace(layout, no_statements=_without_statements(found))
+        others = {m: v for m, v in members.items() if not self._add_member(m, subject, v)}
         self._add_header(entity, subject, key, others, layout, is_part=is_part)
-
-    def _add_members(self, subject: int, members: dict[str, Any], place: tuple[int, int]) -> dict[str, Any]:
-        """Add what members say, in their order; return those of which not all could be said.
-
-        Statements that the scanner refused are added and returned.
-        """
-        waiting: list[tuple[str, ScannedMember]] = []
-        others: dict[str, Any] = {}
-        for member, value in members.items():
-            if isinstance(value, ScannedMember):
-                waiting.append((member, value))
-                continue
-            if waiting and member in self._relations:  # it may add a fact: those before come first
-                others |= self._add_scanned(subject, waiting, place)
-                waiting = []
-            if not self._add_member(member, subject, value):
-                others[member] = value
-        if waiting:
-            others |= self._add_scanned(subject, waiting, place)
-            others = {member: others[member] for member in members if member in others}
-        return others
-
-    def _add_scanned(
-        self, subject: int, waiting: list[tuple[str, ScannedMember]], place: tuple[int, int]
-    ) -> dict[str, Any]:
-        """Add members that the scanner found, those that it refuses in the other way; return as `_add_members`."""
-        scanner, others = self.scanner, dict[str, Any]()
-        while waiting and scanner is not None:
-            count, hashes = scanner.add([found for _, found in waiting], place[0])
-            if hashes:
-                self._dropped["hashes"] += hashes
-            for member, found in waiting[count : count + 1]:
-                value = scanner.value(found)
-                if value is None:
-                    raise InexactError
-                if member in STATEMENT_MAPS:
-                    self._statements.add(subject, value, place)
-                    others[member] = value
-                elif not self._add_member(member, subject, value):
-                    others[member] = value
-            waiting = waiting[count + 1 :]
-        return others
 
     def _add_member(self, member: str, subject: int, value: Any) -> bool:
         """Add what a member says; tell whether all of it could be said."""
@@ -217,7 +162,8 @@ class EntityWriter:
         return is_usual
 
     def _add_terms(self, member: str, subject: int, terms: Mapping[str, Any]) -> bool:
-        if not getattr(self._options, FLAGS[member]):
+        flag = _FLAGS.get(member, member)
+        if not getattr(self._options, flag):
             self._dropped[member] += _num_texts(terms)
             return True
         if self._languages:
@@ -320,12 +266,8 @@ def _find_layout(members: dict[str, Any]) -> EntityLayout:
         empty=tuple(empty),
         lists=tuple(lists),
         statements=name,
-        no_statements=() if isinstance(statements, ScannedMember) else _without_statements(statements),
+        no_statements=tuple(property_ for property_, listed in statements.items() if not listed),
     )
-
-
-def _without_statements(statements: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(property_ for property_, listed in statements.items() if not listed)
 
 
 def _num_texts(terms: Mapping[str, Any]) -> int:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import numpy as np
+import orjson
 
 from lisdata.sources.json_text import JsonTextError, locate, read_json, write_json
 from lisdata.sources.wikidata_entities import EntityWriter
 from lisdata.sources.wikidata_faults import check_entity
-from lisdata.sources.wikidata_parsing import read_fast
 from lisdata.sources.wikidata_values import FloatTexts, MalformedError
 
+_COLON, _MINUS, _SPACE = b":- "
+_MINUS_ZERO = re.compile(rb":-0(?![0-9.eE])")  # an integer, which becomes 0
+_SPACED_MINUS_ZERO = re.compile(rb":[ \t\r\n]+-0(?![0-9.eE])")
 _SHOWN_CHARACTERS = 60
 
 
@@ -21,16 +27,12 @@ class WrongRecordError(ValueError):
         super().__init__(f"byte {at}: expected {expected}, found {found}")
 
 
-def add_entity(
-    writer: EntityWriter, data: bytes, begin: int, end: int, *, key: str | None = None, record: int | None = None
-) -> None:
+def add_entity(writer: EntityWriter, data: bytes, begin: int, end: int, key: str | None = None) -> None:
     """Add the entity that `data` holds, from bytes [begin, end) of the file; WrongRecordError when it holds none.
 
-    `key` is the name that an answer of the API lists it under, `record` its number among those that `writer` scans.
+    `key` is the name that an answer of the API lists it under.
     """
-    value = None if record is None or writer.scanner is None else writer.scanner.members(record)
-    if value is None:
-        value = read_fast(data)
+    value = read_fast(data)
     if value is not None:
         writer.values.floats = FloatTexts(data)
         try:
@@ -45,6 +47,27 @@ def add_entity(
         writer.add(value, begin, end, key)
     finally:
         writer.values.is_exact = False
+
+
+def read_fast(data: bytes) -> Any:
+    """Return the value that `data` holds; None where the fast parser refuses it or does not keep what is written.
+
+    Only floats, and integers of more than 64 bits, which become floats, are not known to be exact.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    # Of a member that comes twice the parser keeps the last; what it has kept is told by the colons, in strings or not.
+    units = np.frombuffer(data, np.uint8)
+    is_colon = units == _COLON
+    if np.count_nonzero(is_colon) != np.count_nonzero(np.frombuffer(orjson.dumps(value), np.uint8) == _COLON):
+        return None
+    is_colon, after = is_colon[:-1], units[1:]
+    is_lost = ((is_colon & (after == _MINUS)).any() and _MINUS_ZERO.search(data)) or (
+        (is_colon & (after <= _SPACE)).any() and _SPACED_MINUS_ZERO.search(data)
+    )
+    return None if is_lost else value
 
 
 def read_exact(data: bytes) -> tuple[str, Any]:

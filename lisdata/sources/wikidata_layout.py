@@ -51,11 +51,6 @@ PARTS = ("forms", "senses")
 SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"
 STATEMENT_MAPS = ("claims", "statements")
 
-FLAGS = {
-    **dict.fromkeys(TERMS, "labels"), "descriptions": "descriptions", "aliases": "aliases", "glosses": "descriptions",
-}  # fmt: skip
-"""The options that say whether such members are kept."""
-
 SHAPES = {
     **dict.fromkeys((*TERMS, "sitelinks", *STATEMENT_MAPS), dict),
     **dict.fromkeys((*PARTS, "grammaticalFeatures"), list),

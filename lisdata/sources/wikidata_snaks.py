@@ -66,10 +66,6 @@ class SnakWriter:
         self._novalues = columns.group(ContentKind.NOVALUE)
         self._unknowns = columns.group(ContentKind.SOMEVALUE, scope=scope)
 
-    def group_numbers(self) -> dict[str, int]:
-        """Return the numbers of the groups of what stands for values that are none or unknown."""
-        return {"novalues": self._novalues.number, "unknowns": self._unknowns.number}
-
     def add(self, snak: dict[str, Any], name: str, side: SideRoles, position: int) -> int:
         """Add a snak of property `name`, and return how many hashes were left out."""
         if snak["property"] != name:
@@ -83,8 +79,8 @@ class SnakWriter:
         else:
             num_usual = 2
             contents, details, usual = self._without_value(snak["snaktype"])
-        content.extend(contents)
-        self._role.extend(side[details][name])
+        content += contents
+        self._role += side[details][name]
         if datatype == usual != "":
             num_usual += 1
         else:
@@ -94,7 +90,7 @@ class SnakWriter:
             num_usual += 1
             if self._keeps_hashes:
                 content.append(self._add_content(self._hashes, snak["hash"]))
-                self._role.extend(side.hashes[name])
+                self._role += side.hashes[name]
             else:
                 hashes = 1
         if len(snak) != num_usual:
@@ -116,7 +112,7 @@ class SnakWriter:
     def _add_datatype(self, datatype: str | None, roles: tuple[int, ...]) -> int:
         """Say which datatype it is, or that none is given; return how many members of the snak that says."""
         self._content.append(self._values.null if datatype is None else self._values.names[datatype])
-        self._role.extend(roles)
+        self._role += roles
         return datatype is not None
 
     def _add_extra(self, snak: dict[str, Any], roles: tuple[int, ...]) -> None:
@@ -125,4 +121,4 @@ class SnakWriter:
         if snak["snaktype"] != "value" and "datavalue" in snak:
             extra["datavalue"] = snak["datavalue"]
         self._content.append(self._values.json(extra))
-        self._role.extend(roles)
+        self._role += roles

@@ -48,10 +48,6 @@ class StatementWriter:
         self._present: set[str] = set()  # hashes of those that the structure in hand has
         self._name, self._num_own, self._dropped = "", 0, Counter[str]()
 
-    def group_numbers(self) -> dict[str, int]:
-        """Return the numbers of the groups of contents that only statements need."""
-        return self._snaks.group_numbers() | {"statements": self._handles, "references": self._references.number}
-
     def begin_entity(self, name: str, dropped: Counter[str]) -> None:
         """Go on to another record: `name` is unique in the file, `dropped` counts what is left out."""
         self._name, self._num_own, self._dropped = name, 0, dropped
@@ -72,7 +68,7 @@ class StatementWriter:
             roles, label = self._subjects[name], self._labels[name]
             for statement in self._kept(name, listed) if self._leaves_out else listed:
                 self._content.append(subject)
-                self._role.extend(roles)
+                self._role += roles
                 hashes += add(name, label, statement)
                 if self._ends_structures:
                     self._columns.end_structure(*place)

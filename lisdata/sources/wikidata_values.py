@@ -142,16 +142,6 @@ class ValueReader:
             "globecoordinate": self._coordinate,
         }
 
-    def group_numbers(self) -> dict[str, int]:
-        """Return the numbers of the groups of contents by what is in them, but for texts in languages."""
-        literals = {"times": TIME, "decimals": DECIMAL, "points": POINT, "uris": ANY_URI, "formulas": MATH}
-        groups = {
-            "entities": self.entities, "iris": self.iris, "names": self.names, "nulls": self._nulls,
-            "strings": self._strings, "numbers": self._numbers,
-        }  # fmt: skip
-        groups |= {name: self._literals[datatype] for name, datatype in literals.items()}
-        return {name: group.number for name, group in groups.items()}
-
     @property
     def null(self) -> int:
         """The content that is null."""

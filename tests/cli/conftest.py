@@ -34,6 +34,7 @@ def workspace(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lisdata.convert("hif", samples / "table2" / "interaction.hif.json", folder / "table2.lis")
     lisdata.convert("ntriples", folder / "graph.nt.gz", folder / "graph.lis")
     lisdata.merge([folder / "text.lis", folder / "table2.lis"], folder / "both.lis")
+    lisdata.encode(folder / "graph.lis", folder / "graph.tok", tokenizer="chars")
     return folder
 
 

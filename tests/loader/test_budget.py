@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.errors import PlanError
-from lisdata.loader import Loader
+from lisdata.loader import Batch, Loader
 from lisdata.token_shards import TokenDataset, write_tokens
 
 NUM_ROWS = 500
@@ -86,10 +86,11 @@ def test_a_rank_without_a_batch_gets_filler_or_an_empty_one(ragged: TokenDataset
     num_batches = len(list(Loader(ragged, max_tokens=300, tail="ragged")))
     world_size = num_batches - 1
 
-    last = {
-        tail: [list(Loader(ragged, max_tokens=300, tail=tail, rank=r, world_size=world_size))[-1] for r in (0, 1, world_size - 1)]
-        for tail in ("pad", "ragged")
-    }  # fmt: skip
+    def last_of(rank: int, tail: Any) -> Batch:
+        return list(Loader(ragged, max_tokens=300, tail=tail, rank=rank, world_size=world_size))[-1]
+
+    ranks = (0, 1, world_size - 1)
+    last = {tail: [last_of(rank, tail) for rank in ranks] for tail in ("pad", "ragged")}
 
     assert sorted(bool(batch["real"].all()) for batch in last["pad"]) == [False, False, True]
     assert all(len(batch["row"]) for batch in last["pad"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -75,9 +77,9 @@ def test_rows_are_put_in_their_places_as_the_plain_twin_does(
 
     codes, addresses = np.full(2, gather.TYPE_CODES[type_]), np.full((2, 1), values.ctypes.data)
     placing.place_columns(codes, addresses, located, places, size, out)
-    begins, ends = np.append(0, places + lengths), np.append(1, places + 7 - 1 + 1)
+    begins, ends = np.append(0, places + lengths), np.append(1, places + 7)
     placing.fill_columns(np.array([-3, 4]), begins, np.minimum(ends, size), size, out)
 
-    rows = [values[begin:end].tolist() for begin, end in zip(offsets, offsets[1:], strict=False)]
+    rows = [values[begin:end].tolist() for begin, end in pairwise(offsets.tolist())]
     for column, padding in ((out[:size], -3), (out[size:], 4)):
         assert column.tolist() == plain_packing.place(rows, places.tolist(), size, padding)

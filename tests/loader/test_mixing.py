@@ -160,16 +160,25 @@ def test_a_mixture_goes_to_worker_processes(dataset_of_size: DatasetOfSize) -> N
     assert draws_of(Loader(pickle.loads(pickle.dumps(mixture)), 6, tail="ragged")) == alone
 
 
-def test_sources_with_other_numbers_for_a_role_or_token_are_refused(root: Path, tmp_path: Path) -> None:
-    samples = root / "sample_data"
-    lisdata.convert("text", [str(samples / "text")], tmp_path / "text")
-    lisdata.convert("ntriples", [str(samples / "triples")], tmp_path / "triples")
-    common = {"tokenizer": "bytes"} if False else {}
-    for name in ("text", "triples"):
-        lisdata.encode(tmp_path / name, tmp_path / f"{name}.tok", tokenizer="chars", view="endpoints", **common)
+def test_sources_with_other_numbers_for_a_token_or_role_are_refused(root: Path, shared: Path, tmp_path: Path) -> None:
+    samples, roberta = root / "sample_data", str(shared / "data" / "tokenizers" / "roberta-base.tokenizer.json")
+    for source, folder in (("text", "text"), ("ntriples", "triples")):
+        lisdata.convert(source, [str(samples / folder)], tmp_path / source)
+        lisdata.encode(tmp_path / source, tmp_path / f"{source}.chars", tokenizer="chars", view="endpoints")
+        lisdata.encode(tmp_path / source, tmp_path / f"{source}.tok", tokenizer=roberta, view="endpoints")
+    labels = str(tmp_path / "text.tok" / "roles.json")
+    lisdata.encode(
+        *(tmp_path / "ntriples", tmp_path / "grown.tok"),
+        **{"tokenizer": roberta, "view": "endpoints", "labels": labels, "unknown_role": "append"},
+    )
 
-    with pytest.raises(LabelError, match=r"triples\.tok: expected the tokenizer of .*text\.tok"):
-        Mixture([tmp_path / "text.tok", tmp_path / "triples.tok"])
+    with pytest.raises(LabelError, match=r"ntriples\.chars: expected the tokenizer of .*text\.chars"):
+        Mixture([tmp_path / "text.chars", tmp_path / "ntriples.chars"])
+    with pytest.raises(LabelError, match=r"ntriples\.tok: expected roles numbered as in .*text\.tok"):
+        Mixture([tmp_path / "text.tok", tmp_path / "ntriples.tok"])
+    batch = next(iter(Loader(Mixture([tmp_path / "text.tok", tmp_path / "grown.tok"], weights=[1, 1]), 4, pack_to=512)))
+    assert set(batch["source"].tolist()) == {0, 1}
+    assert set(batch["input_ids"][batch["document"] < 0].tolist()) <= {1}
 
 
 @pytest.mark.parametrize(

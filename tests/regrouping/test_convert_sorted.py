@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from scattered_triples import write_scattered
-from test_regroup import bytes_of
+from scattered_triples import bytes_of, write_scattered
 
 import lisdata
 from lisdata.cli import main
@@ -70,9 +69,9 @@ def test_the_command_line_sorts(file: Path, tmp_path: Path) -> None:
         return done.stdout
 
     sorted_, plain, again = (tmp_path / name for name in ("sorted", "plain", "again"))
-    assert "500 structures" in call("convert", "ntriples", file, "--to", sorted_, "--sort-by", "subject")
+    assert "491 structures" in call("convert", "ntriples", file, "--to", sorted_, "--sort-by", "subject")
     call("convert", "ntriples", file, "--to", plain)
-    assert "500 structures" in call("regroup", plain, "--to", again, "--by", "subject")
+    assert "491 structures" in call("regroup", plain, "--to", again, "--by", "subject")
     assert "lossless" in call("export", sorted_, "--to", tmp_path / "back.nt")
 
     assert bytes_of(sorted_) == bytes_of(again)

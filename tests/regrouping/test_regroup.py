@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import scattered_triples
-from scattered_triples import MEMORY_MIB, write_scattered
+from scattered_triples import MEMORY_MIB, bytes_of, write_scattered
 
 import lisdata
 from lisdata.alignment import audit
@@ -23,11 +23,6 @@ from lisdata.regrouping.regrouping import SPILLS
 from lisdata.schema import ContentKind
 from lisdata.shards import IncidenceDataset, verify_dataset
 from lisdata.structure import Structure
-
-
-def bytes_of(directory: Path) -> dict[str, bytes]:
-    files = (p for p in directory.rglob("*") if p.is_file() and p.name not in ("run.json", ".lock"))
-    return {p.relative_to(directory).as_posix(): p.read_bytes() for p in files}
 
 
 def subjects_of(structure: Structure) -> set[bytes]:
@@ -292,9 +287,10 @@ def test_a_damaged_spill_is_named(plain: Path, tmp_path: Path, monkeypatch: pyte
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr("lisdata.regrouping.regrouping.regroup_unit", stop)
-        regroup(plain, tmp_path / "d", memory_mib=MEMORY_MIB)
+        with pytest.raises(KeyboardInterrupt):
+            regroup(plain, tmp_path / "d", memory_mib=MEMORY_MIB)
     spill = next((tmp_path / "d" / SPILLS / "facts").iterdir())
     spill.write_bytes(bytes(spill.stat().st_size))
 

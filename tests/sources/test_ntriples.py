@@ -1,18 +1,29 @@
-"""N-Triples to triple records: what is accepted, what contents come out, and where a file may be cut."""
+"""N-Triples to triple records: what is accepted, and what contents come out."""
 
 from __future__ import annotations
 
 import gzip
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyoxigraph
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from ntriples_reading import (
+    LENIENT,
+    LINES,
+    SUITES,
+    Triple,
+    accepted,
+    as_parsed,
+    parsed,
+    read,
+    rejected,
+    triples_of,
+    whole,
+)
 
 from lisdata.contents import Content
 from lisdata.errors import BadRecordError, KeyCollisionError
@@ -21,66 +32,14 @@ from lisdata.kernels import plain
 from lisdata.records import TripleRecords
 from lisdata.registry import load_source
 from lisdata.schema import ContentKind
-from lisdata.sources import ntriples_lines, ntriples_long_lines, ntriples_parser, ntriples_records, ntriples_runs
+from lisdata.sources import ntriples_lines, ntriples_records
 from lisdata.sources.ntriples import NTRIPLES, NTriplesOptions
 from lisdata.sources.ntriples_terms import term_from_content
-from lisdata.structure import StructureReader
-
-Triple = tuple[Content, Content, Content]
-SUITES = ("rdf11_rdf-n-triples", "rdf12_rdf-n-triples")
-LENIENT = NTriplesOptions(lenient=True)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("ntriples") / "a.nt"
-
-
-def whole(path: Path, data: bytes) -> InputSlice:
-    path.write_bytes(data)
-    return InputSlice(file=find_inputs([str(path)], suffixes=NTRIPLES.suffixes)[0])
-
-
-def read(piece: InputSlice, options: NTriplesOptions | None = None) -> tuple[list[TripleRecords], list[BadRecordError]]:
-    bad: list[BadRecordError] = []
-    return list(NTRIPLES.read(piece, options or NTriplesOptions(), bad.append)), bad
-
-
-def triples_of(batches: list[TripleRecords]) -> list[Triple]:
-    triples: list[Triple] = []
-    for batch in batches:
-        content = StructureReader(batch.contents, batch.labels).content
-        numbers = (batch.subject_content, batch.predicate_content, batch.object_content)
-        triples += [
-            (content(s), content(p), content(o)) for s, p, o in zip(*(n.tolist() for n in numbers), strict=True)
-        ]
-    return triples
-
-
-def accepted(path: Path, data: bytes, options: NTriplesOptions | None = None) -> list[Triple]:
-    batches, bad = read(whole(path, data), options)
-    assert bad == []
-    return triples_of(batches)
-
-
-def rejected(path: Path, data: bytes) -> list[BadRecordError]:
-    return read(whole(path, data))[1]
-
-
-def parsed(data: bytes, *, lenient: bool = False) -> list[Any] | None:
-    """What pyoxigraph reads, None where it refuses."""
-    try:
-        return [
-            (q.subject, q.predicate, q.object)
-            for q in pyoxigraph.parse(data, format=pyoxigraph.RdfFormat.N_TRIPLES, lenient=lenient)
-        ]
-    except SyntaxError:
-        return None
-
-
-def as_parsed(triples: list[Triple]) -> list[Any] | None:
-    lines = (b" ".join(map(term_from_content, triple)) + b" .\n" for triple in triples)
-    return parsed(b"".join(lines), lenient=True)
 
 
 def test_it_is_registered() -> None:
@@ -112,39 +71,6 @@ def test_real_files_are_read_as_by_a_strict_parser(shared: Path, path: Path, nam
     data = (shared / "data/kg/rdf_real" / name).read_bytes()
 
     assert as_parsed(accepted(path, data)) == parsed(data)
-
-
-PIECES = (
-    st.sampled_from(
-        ["", "", "", ".", "#", "%", "%4", "%c3", "[", ":", "//", "?", "/a", "-", "--ltr", " ", "<", "^", "@"]
-    )
-    | st.sampled_from([":80", "u@", "é", "\u200c", "😀", "\ufffe", "\ue000", "\U000e0001", "\0", "\x7f"])
-    | st.sampled_from(["\\u00e9", "\\U0001F600", "\\uD800", "\\n", '\\"', "\\x"])
-)
-SCHEMES = st.sampled_from(
-    ["http://example.org/", "http://example.org", "urn:x:", "file:///", "1a:", "a+b-.c:", "", "c"]
-)
-TAGS = st.sampled_from(
-    ["en", "e", "eng", "engl", "en-US", "en-Latn-US", "es-419", "de-1996", "x-y", "en-", "EN", "en--rtl"]
-)
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-IRIS = st.builds("<{}{}{}>".format, SCHEMES, PIECES, PIECES) | st.sampled_from(["<a:a>", f"<{RDF}langString>", "a:a"])
-LABELS = st.builds("_:{}{}".format, st.sampled_from(["a", "0", "_", "a.b", "-", ".", "a."]), PIECES)
-STRINGS = st.builds('"{}{}{}"'.format, PIECES, PIECES, PIECES)
-LITERALS = STRINGS | st.builds("{}@{}{}".format, STRINGS, TAGS, PIECES) | st.builds("{}^^{}".format, STRINGS, IRIS)
-TRIPLE_TERMS = st.builds("<<( {} {} {} )>>".format, IRIS | LABELS, IRIS, LITERALS | LABELS)
-BLANKS = st.sampled_from([" ", " ", "", "\t", "  ", "\x0b"])
-LINES = st.builds(
-    "{0}{6}{1}{7}{2}{6}{3}{5}{4}".format,
-    IRIS | LABELS,
-    IRIS,
-    IRIS | LABELS | LITERALS | TRIPLE_TERMS,
-    st.sampled_from([".", ".", ".", "", "..", ". <a:a>"]),
-    st.sampled_from(["", "", "#c", "# \ud800"]),
-    BLANKS,
-    BLANKS,
-    BLANKS,
-)
 
 
 @settings(max_examples=300, deadline=None)
@@ -337,169 +263,6 @@ def test_what_comes_before_the_damage_of_a_cut_stream_is_read(tmp_path: Path) ->
 
     assert sum(batch.num_records for batch in batches) > 1000
     assert batches[0].contents["lexical"][2].as_py() == b"0"
-
-
-# -- lines that do not fit the parser's buffer -------------------------------------------------------------------------
-
-SIZE = 200_000
-
-
-@pytest.fixture
-def small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ntriples_parser, "BUFFER_BYTES", 100_000)
-
-
-@settings(max_examples=300, deadline=None)
-@given(line=LINES, lenient=st.booleans())
-@example(line='<a:s> <a:p> <<( <a:s> <a:p> "x\\n"@EN--ltr )>> . # "c"', lenient=False)
-@example(line='<a:s> <a:p> "x\\q"@toolongatag .', lenient=False)
-def test_a_line_without_its_strings_is_judged_and_read_as_whole(path: Path, line: str, lenient: bool) -> None:
-    data = line.encode(errors="surrogatepass")
-    expected = parsed(data, lenient=lenient)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ntriples_long_lines, "MIN_CUT_BYTES", 2)
-        patch.setattr(ntriples_parser, "BUFFER_BYTES", len(data) - 1)
-        batches, bad = read(whole(path, data), NTriplesOptions(lenient=lenient))
-
-    if bad and "can be judged" in bad[0].found:
-        return  # it has no string
-    assert bool(bad) == (expected is None)
-    if expected is not None:
-        assert as_parsed(triples_of(batches)) == expected
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'<a:s> <a:p> "%b"@toolongatag .',
-        b'<a:s> <a:p> "%b" "\xc3\xa9" .',
-        b'"\xc3\xa9%b" <a:p> <a:o> .',
-        b'<a:s> <a:p> "%b\\q" .',
-        b'<a:s> <a:p> "%b\xff" .',
-        b'<a:s> <a:p> "%b .',
-        b"<a:s> <a:p> x # %b",
-    ],
-)
-@pytest.mark.usefixtures("small_buffer")
-def test_a_bad_line_of_any_length_is_rejected_alone(path: Path, line: bytes) -> None:
-    good = b"<a:s> <a:p> <a:o> .\n"
-    long = line % (b"x" * SIZE) + b"\n"
-
-    batches, (error,) = read(whole(path, good + long + good))
-
-    assert sum(batch.num_records for batch in batches) == 2
-    assert error.place.line == 2
-    assert (error.begin, error.data) == (len(good), long)
-    assert len(str(error)) < 300
-
-
-@pytest.mark.parametrize(
-    "line", [b'<a:s> <a:p> "%b"@toolongatag .', b'<a:s> <a:p> "\xc3\xa9%b" "y" .', b'<a:s> <a:p> x "%b" # z']
-)
-@pytest.mark.usefixtures("small_buffer")
-def test_the_column_is_that_of_the_whole_line(path: Path, line: bytes) -> None:
-    (expected,) = rejected(path, line % b"xy")
-    moved = SIZE - 2 if line.index(b"%") < expected.place.column - 1 else 0  # type: ignore[operator]
-
-    (error,) = rejected(path, line % (b"x" * SIZE))
-
-    assert error.place.column == expected.place.column + moved  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("content", [b"\\q", b"\xff"])
-@pytest.mark.usefixtures("small_buffer")
-def test_a_wrong_long_string_is_named_by_its_begin(path: Path, content: bytes) -> None:
-    (error,) = rejected(path, "<a:s> <é:p> ".encode() + b'"%b%b" .' % (b"x" * SIZE, content))
-
-    assert error.place.column == 13
-    assert "invalid UTF-8 or escape in a string" in error.found
-
-
-def test_the_parser_s_own_limit_is_that_of_no_line(path: Path) -> None:
-    text = "é" * ntriples_parser.BUFFER_BYTES
-    term = f'<<( <a:s> <a:p> <<( _:b <a:q> "{text}\\n"@EN )>> )>>'
-
-    batches, (error,) = read(whole(path, f"<a:s> <a:p> {term} .\n<a:s> <a:p> <a:o> {term} .\n".encode()))
-
-    ((_, _, found),) = triples_of(batches)
-    assert found.lexical == term.encode()
-    assert found.scope is not None
-    assert error.place.line == 2
-
-
-def test_a_line_that_the_parser_cannot_hold_is_rejected_with_the_limit(path: Path) -> None:
-    line = b"<a:s> <a:p> <<( <a:s> <a:p> <a:" + b"x" * ntriples_parser.BUFFER_BYTES + b"> )>> .\n"
-
-    (error,) = rejected(path, line)
-
-    assert f"{len(line) - 1} bytes without its long strings, more than the 16777216 that can be judged" in error.found
-
-
-# -- cuts ------------------------------------------------------------------------------------------------------------
-
-SUBJECTS = st.sampled_from(["<a:a>", "<a:a>", "<a:b>", "_:a", "_:b"])
-TRIPLES = st.builds("{}{} <a:p> <a:o> .".format, st.sampled_from(["", " "]), SUBJECTS)
-RUNS = st.lists(TRIPLES | st.sampled_from(["# c", "", "_:a<a:p><a:o>."]))
-
-
-def runs_of(piece: InputSlice) -> list[list[bytes]]:
-    """Lines of the triples of each adjacent run of one subject, as a reader of structures groups them."""
-    runs: list[list[bytes]] = []
-    for batch in read(piece)[0]:
-        data = piece.read()
-        previous = None
-        for subject, begin, end in zip(batch.subject_content, batch.begin.tolist(), batch.end.tolist(), strict=True):
-            if subject != previous:
-                runs.append([])
-            runs[-1].append(data[begin - piece.begin : end - piece.begin])
-            previous = subject
-    return runs
-
-
-@settings(max_examples=80, deadline=None)
-@given(lines=RUNS, size=st.integers(1, 200), ending=st.sampled_from(["", "\n"]))
-def test_no_block_cuts_a_run_of_one_subject(path: Path, lines: list[str], size: int, ending: str) -> None:
-    piece = whole(path, ("\n".join(lines) + ending).encode())
-    expected = runs_of(piece)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ntriples_lines, "BLOCK_BYTES", size)
-        found = runs_of(piece)
-        blocks = [(offset, b"".join(chunks)) for offset, chunks in ntriples_runs.iter_runs(piece.blocks(size))]
-
-    assert found == expected
-    assert b"".join(data for _, data in blocks) == piece.read()
-    assert [offset for offset, _ in blocks] == np.cumsum([0, *(len(data) for _, data in blocks)])[:-1].tolist()
-
-
-@settings(max_examples=80, deadline=None)
-@given(lines=RUNS, wanted=st.integers(0, 300))
-@example(lines=[], wanted=0)
-def test_no_unit_cuts_a_run_of_one_subject(path: Path, lines: list[str], wanted: int) -> None:
-    piece = whole(path, "\n".join(lines).encode())
-    wanted = min(wanted, piece.file.size)
-
-    cut = NTRIPLES.find_cut(piece, wanted, NTriplesOptions())
-
-    assert wanted <= cut <= piece.file.size
-    parts = (InputSlice(file=piece.file, end=cut), InputSlice(file=piece.file, begin=cut))
-    assert [run for part in parts for run in runs_of(part)] == runs_of(piece)
-
-
-def test_a_run_that_does_not_fit_in_memory_is_cut_at_a_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ntriples_runs, "MAX_RUN_BYTES", 1000)
-    monkeypatch.setattr(ntriples_lines, "BLOCK_BYTES", 100)
-    line = b"<a:s> <a:p> <a:o> .\n"
-    piece = whole(path, line * 500)
-
-    sizes = [batch.num_records for batch in read(piece)[0]]
-    cut = NTRIPLES.find_cut(piece, 500, NTriplesOptions())
-
-    assert sum(sizes) == 500
-    assert max(sizes) * len(line) < 2000
-    assert 1500 < cut < 1600
-    assert cut % len(line) == 0
 
 
 def test_records_hold_what_the_schema_says(path: Path) -> None:

@@ -1,92 +1,25 @@
-"""Turtle, TriG, RDF/XML, JSON-LD and N3: contents, names of blank nodes, language tags, errors and limits."""
+"""Turtle, TriG, RDF/XML, JSON-LD and N3: contents, names of blank nodes, language tags and errors."""
 
 from __future__ import annotations
 
 import gzip
 from collections import Counter
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyoxigraph
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyoxigraph import RdfFormat
+from rdf_reading import FORMATS, RDF, P, accepted, as_parsed, canonical, read, rejected, texts, whole
 
-from lisdata.contents import Content
 from lisdata.conversion import convert
 from lisdata.datasets import open as open_dataset
 from lisdata.datasets import verify
-from lisdata.errors import BadRecordError
 from lisdata.inputs import InputSlice, find_inputs
 from lisdata.registry import load_source
 from lisdata.schema import ContentKind, StructureKind
 from lisdata.shards import IncidenceDataset
 from lisdata.sources import rdf_input, rdf_parser
-from lisdata.sources.ntriples_terms import term_from_content
-from lisdata.structure import StructureReader
-
-Quad = tuple[Content | None, ...]
-P = "@prefix : <http://e/> . "
-RDF = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">\n{}\n</r:RDF>'
-FORMATS = {
-    "turtle": RdfFormat.TURTLE,
-    "trig": RdfFormat.TRIG,
-    "rdfxml": RdfFormat.RDF_XML,
-    "jsonld": RdfFormat.JSON_LD,
-    "n3": RdfFormat.N3,
-    "ntriples": RdfFormat.N_TRIPLES,
-    "nquads": RdfFormat.N_QUADS,
-}
-
-
-def whole(path: Path, data: str | bytes) -> InputSlice:
-    path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return InputSlice(file=find_inputs([str(path)], suffixes=("",))[0])
-
-
-def read(source: str, piece: InputSlice, **options: Any) -> tuple[list[Quad], list[BadRecordError]]:
-    bad: list[BadRecordError] = []
-    found = load_source(source)
-    quads: list[Quad] = []
-    for batch in found.read(piece, found.options_type(**options), bad.append):
-        content = cache(StructureReader(batch.contents, batch.labels).content)  # type: ignore[union-attr]
-        columns = [batch.subject_content, batch.predicate_content, batch.object_content]  # type: ignore[union-attr]
-        if batch.graph_content is not None:  # type: ignore[union-attr]
-            columns.append(batch.graph_content)  # type: ignore[union-attr]
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        quads += [tuple(content(row) for row in quad if row != 0xFFFF_FFFF) for quad in rows]
-    return quads, bad
-
-
-def accepted(path: Path, source: str, data: str | bytes, **options: Any) -> list[Quad]:
-    quads, bad = read(source, whole(path, data), **options)
-    assert bad == []
-    return quads
-
-
-def rejected(path: Path, source: str, data: str | bytes, **options: Any) -> list[BadRecordError]:
-    piece = whole(path, data)
-    try:
-        return read(source, piece, **options)[1]
-    except BadRecordError as error:
-        return [error]
-
-
-def texts(quads: list[Quad]) -> list[str]:
-    return [" ".join(c.text for c in quad if c is not None) for quad in quads]
-
-
-def canonical(quads: Any) -> pyoxigraph.Dataset:
-    dataset = pyoxigraph.Dataset(quads)
-    dataset.canonicalize(pyoxigraph.CanonicalizationAlgorithm.RDFC_1_0)
-    return dataset
-
-
-def as_parsed(quads: list[Quad]) -> list[Any]:
-    lines = (b" ".join(term_from_content(c) for c in quad if c is not None) + b" .\n" for quad in quads)
-    return list(pyoxigraph.parse(b"".join(lines), RdfFormat.N_QUADS, lenient=True))
 
 
 @pytest.fixture
@@ -345,136 +278,3 @@ def test_what_comes_before_damage_is_kept(tmp_path: Path) -> None:
     records = manifest["inputs"][0]["records"]
     assert records["rejected"] == 1
     assert 50_000 < records["converted"] < 150_000
-
-
-# -- limits ----------------------------------------------------------------------------------------------------------
-
-DEEP = 100_000
-
-
-@pytest.mark.parametrize(
-    ("source", "data"),
-    [
-        ("ntriples", "<a:s> <a:p> " + "<<( <a:s> <a:p> " * DEEP + "<a:o> " + ")>> " * DEEP + ".\n"),
-        ("nquads", "<a:s> <a:p> " + "<<( <a:s> <a:p> " * DEEP + "<a:o> " + ")>> " * DEEP + ".\n"),
-        ("turtle", P + ":s :p " + "<<( :s :p " * DEEP + ":o " + ")>> " * DEEP + "."),
-        ("turtle", P + ":s :p " + "<<( :s :p #)>>\n" * DEEP + ":o " + ")>> " * DEEP + "."),
-        ("jsonld", '{"http://p":' * DEEP + "1" + "}" * DEEP),
-    ],
-)
-def test_what_is_too_deep_is_refused(path: Path, source: str, data: str) -> None:
-    (error,) = rejected(path, source, data)
-
-    assert "deep" in str(error) or "Max stack size" in str(error)
-
-
-def test_triple_terms_of_many_lines_are_not_deep(path: Path) -> None:
-    line = P + '\n:s :p <<( :s :p "<<( #" )>>, """\n<<( "" """, \'<<( \\\' \' . # <<(\n' * 300
-
-    assert len(accepted(path, "turtle", line)) == 900
-
-
-def test_deep_collections_are_read(path: Path) -> None:
-    assert len(accepted(path, "turtle", P + ":a :b " + "(" * 10_000 + ")" * 10_000 + " .")) == 19_999
-
-
-@pytest.mark.parametrize(
-    "entities",
-    [
-        '<!ENTITY a "aaaaaaaaaa">'
-        + "".join(f'<!ENTITY {y} "{f"&{x};" * 10}">' for x, y in zip("abcde", "bcdef", strict=True)),
-        f'<!ENTITY a "{"a" * 2000}">',
-        '<!ENTITY a SYSTEM "/etc/passwd">',
-        '<!ENTITY % a "b">',
-    ],
-)
-def test_entities_that_grow_or_come_from_elsewhere_are_refused(path: Path, entities: str) -> None:
-    data = f"<!DOCTYPE r:RDF [{entities}]>\n" + RDF.format('<e:T r:about="http://a"><e:p>&a;</e:p></e:T>')
-
-    (error,) = rejected(path, "rdfxml", data)
-
-    assert "expected entities of at most 1024 bytes" in str(error)
-    assert (error.begin, error.end) == (0, len(data))
-
-
-def test_entities_for_namespaces_are_read(path: Path) -> None:
-    data = '<!DOCTYPE r:RDF [<!ENTITY n "http://n/"><!ENTITY m "&n;m#">]>\n' + RDF.format('<e:T r:about="&m;x"/>')
-
-    assert texts(accepted(path, "rdfxml", data))[0].startswith("http://n/m#x ")
-
-
-# -- real files ------------------------------------------------------------------------------------------------------
-
-
-def shapes(source: str, path: Path, folder: Path) -> Counter[tuple[bytes, ...]]:
-    """How often each (key, role) is in a converted file, blank nodes under their canonical names."""
-    quads = read(source, InputSlice(file=find_inputs([str(path)], suffixes=("",))[0]))[0]
-    canonical_quads = canonical(as_parsed(quads))
-    (folder / "c.nq").write_bytes(pyoxigraph.serialize(canonical_quads, format=RdfFormat.N_QUADS))
-    found: Counter[tuple[bytes, ...]] = Counter()
-    for quad in read("nquads", InputSlice(file=find_inputs([str(folder / "c.nq")], suffixes=("",))[0]))[0]:
-        contents = [Content(c.kind, c.lexical, c.datatype, c.language) for c in quad if c is not None]
-        found.update((c.key, contents[1].lexical, b"%d" % side) for side, c in enumerate(contents) if side != 1)
-    return found
-
-
-SERIALISATIONS = {
-    "schemaorg-30.0": {"ntriples": "nt", "turtle": "ttl", "rdfxml": "rdf"},
-    "variants/diverse_triples": {"ntriples": "nt", "turtle": "ttl", "rdfxml": "xml", "jsonld": "jsonld"},
-    "variants/diverse_quads": {"nquads": "nq", "trig": "trig", "jsonld": "jsonld"},
-    "variants/diverse_quads-variant-typed": {"nquads": "nq", "jsonld": "jsonld"},
-    "variants/rdf11trig_eg2": {"nquads": "nq", "trig": "trig"},  # its JSON-LD has one graph more, without a name
-    "variants/blank_and_base_prefix": {"ntriples": "nt", "turtle": "ttl", "rdfxml": "xml"},
-}
-
-
-@pytest.mark.parametrize("name", SERIALISATIONS)
-def test_serialisations_of_one_graph_have_equal_contents_and_roles(shared: Path, tmp_path: Path, name: str) -> None:
-    folder = shared / "data/kg/rdf_real"
-
-    first, *others = (
-        shapes(source, folder / f"{name}.{suffix}", tmp_path) for source, suffix in SERIALISATIONS[name].items()
-    )
-
-    assert first
-    assert all(other == first for other in others)
-
-
-REAL = {
-    "turtle": ["rdf_real/schemaorg-30.0.ttl", "wikidata/rdf/*.ttl", "rdf_real/variants/*.ttl"],
-    "trig": ["rdf_real/bnode_refs.trig", "rdf_real/variants/*.trig"],
-    "rdfxml": ["rdf_real/schemaorg-30.0.rdf", "rdf_real/variants/*.xml"],
-    "jsonld": ["rdf_real/variants/*.jsonld"],
-    "nquads": ["rdf_real/example.nquads", "rdf_real/variants/*.nq"],
-    "ntriples": ["kgtk/*.nt", "rdf_real/variants/*.nt"],
-}
-
-
-@pytest.mark.parametrize("source", REAL)
-def test_real_files_come_back_as_the_same_graph(shared: Path, tmp_path: Path, source: str) -> None:
-    from lisdata.datasets import export
-
-    paths = [path for pattern in REAL[source] for path in sorted((shared / "data/kg").glob(pattern))]
-    assert paths
-    for number, path in enumerate(paths):
-        data = path.read_bytes()
-        lenient = path.name == "import-ntriples-langstrings.nt"  # has strings whose datatype is rdf:langString
-        parsed = list(pyoxigraph.parse(data, FORMATS[source], lenient=lenient))
-        convert(source, path, tmp_path / f"data{number}", options={"lenient": lenient})
-        (report,) = export(tmp_path / f"data{number}", tmp_path / f"out{number}")
-        back = list(pyoxigraph.parse((tmp_path / f"out{number}").read_bytes(), FORMATS[source], lenient=lenient))
-
-        assert (report.losses, report.num_records) == ({}, len(parsed)), path
-        assert Counter(q.predicate for q in back) == Counter(q.predicate for q in parsed), path
-        if len(parsed) < 30_000:
-            assert canonical(back) == canonical(parsed), path
-
-
-def test_contexts_come_from_given_files(shared: Path, path: Path) -> None:
-    context = f"https://schema.org={shared}/data/kg/rdf_real/schemaorg-context.jsonld"
-    data = '{"@context": "https://schema.org", "@id": "http://a/b", "@type": "Person", "name": "x"}'
-
-    assert texts(accepted(path, "jsonld", data, context=(context,))) == [
-        "http://a/b http://www.w3.org/1999/02/22-rdf-syntax-ns#type http://schema.org/Person",
-        "http://a/b http://schema.org/name x",
-    ]

@@ -26,6 +26,12 @@ def write_scattered(path: Path, num_triples: int, *, seed: int = 0, num_subjects
     return path
 
 
+def bytes_of(directory: Path) -> dict[str, bytes]:
+    """Return the files of a folder, without those of a run that say when and where it was."""
+    files = (p for p in directory.rglob("*") if p.is_file() and p.name not in ("run.json", ".lock"))
+    return {p.relative_to(directory).as_posix(): p.read_bytes() for p in files}
+
+
 if __name__ == "__main__":
     dataset, folder, workers = sys.argv[1:]
     regroup(dataset, folder, memory_mib=MEMORY_MIB, workers=int(workers))

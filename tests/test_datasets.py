@@ -82,7 +82,7 @@ def test_one_input_goes_back_to_one_file_byte_for_byte(source: str, root: Path, 
 
 def test_inputs_of_several_sources_go_back_each_by_its_own_exporter(root: Path, tmp_path: Path) -> None:
     folder = root / "sample_data"
-    sources = {"text": folder / "text", "npy": folder / "grids", "ntriples": folder / "triples"}
+    sources = {"text": folder / "text", "npy": folder / "grids" / "ring.npy", "ntriples": folder / "triples"}
     for source, path in sources.items():
         lisdata.convert(source, path, tmp_path / source)
     lisdata.merge([tmp_path / source for source in sources], tmp_path / "all")

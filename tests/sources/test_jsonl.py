@@ -186,7 +186,7 @@ ENTITY = '{"start": 0, "end": 1, "id": "x"}'
         ('{"text": "a", "x": {"y": 1, "y": 2}}', 34, "each member once", '"y" again'),
         ('{"text": "a"', 13, "JSON", "the end"),
         ('{"text": NaN}', 10, "JSON", "NaN"),
-        ('{"text": "a", "x": ' + "[" * 700 + "]" * 700 + "}", 1, "JSON of fewer levels", "too deep"),
+        ('{"text": "a", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", 1, "JSON of fewer levels", "too deep"),
     ],
 )
 def test_a_wrong_record_is_refused_with_its_place(

@@ -91,7 +91,8 @@ def test_inputs_of_several_sources_go_back_each_by_its_own_exporter(root: Path, 
 
     assert len(reports) == 3
     written = {path.name: path.read_bytes() for path in (tmp_path / "back").iterdir()}
-    originals = {p.name: p for folder in sources.values() for p in folder.iterdir() if p.suffix != ".md"}
+    originals = {p.name: p for path in sources.values() for p in (path, *path.glob("*")) if p.is_file()}
+    originals = {name: path for name, path in originals.items() if path.suffix != ".md"}
     assert written == {name: path.read_bytes() for name, path in originals.items()}
 
 

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import factorial
 from pathlib import Path
 
 import numpy as np
+import orjson
 
 from lisdata.diagnostics.chains import DOMAINS, ChainFact, ChainWorld
 from lisdata.diagnostics.templates import num_variants, write_sentence
@@ -142,3 +144,17 @@ def write_examples(path: Path, examples: Iterator[Example] | Sequence[Example]) 
             stream.write(example.to_line())
             count += 1
     return count
+
+
+def copy_score(line: bytes) -> float:
+    """Return how likely copying is right on a written example: no relation is read, no role.
+
+    A fact is chosen among those that hold the first name of the text, and its other names are written in any order:
+    what a model that only binds names by their standing in one fact can reach.
+    """
+    record = orjson.loads(line)
+    given, *predicted = (entity["id"] for entity in record["entities"])
+    held = [[name for _, name in fact["participants"]] for fact in record["facts"]]
+    candidates = [sorted(set(names) - {given}) for names in held if given in names]
+    num_right = candidates.count(sorted(predicted))
+    return num_right / len(candidates) / factorial(len(predicted)) if candidates else 0.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lisdata.atomic import write_atomically
-from lisdata.diagnostics.binding import SETTINGS
+from lisdata.diagnostics.binding import SETTINGS, copy_score
 from lisdata.plots import plot_binding
 from lisdata.reproduce.context_growth import Spread
 
@@ -63,6 +63,8 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
             ("perplexity", "perplexity a character"),
         ):
             parts += ["", f"{title}, {what}", "", *_format(runs, variants, reading, figure)]
+    parts += ["", "Copying without reading a relation (all names but the first, by chance; compare with top 1)", ""]
+    parts += _format_copying(directory)
     text = "\n".join(parts) + "\n"
     content = {"format": FORMAT, "scale": asdict(scale), "rows": _rows_json(runs, variants)}
     write_atomically(directory / "table.txt", text.encode())
@@ -101,6 +103,15 @@ def _format(runs: Sequence[JsonDict], variants: Sequence[str], reading: str, fig
                 table.append(["  paper", "", "", *("" if value is None else f"{value:{digits}}" for value in values)])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in table]
+
+
+def _format_copying(directory: Path) -> list[str]:
+    lines = []
+    for key in ROWS:
+        path = directory / "data" / "evaluation" / f"{_name(key)}.jsonl"
+        scores = [copy_score(line) for line in path.read_bytes().splitlines()]
+        lines.append(f"{key[0]:<14} {key[1]} {key[2]:>5}  {sum(scores) / len(scores):.3f}")
+    return lines
 
 
 def _rows_json(runs: Sequence[JsonDict], variants: Sequence[str]) -> list[JsonDict]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lisdata.diagnostics.binding import (
     SETTINGS,
+    copy_score,
     draw_distractors,
     draw_example,
     iter_evaluation,
@@ -123,3 +124,22 @@ def test_written_examples_are_lines_of_the_source(tmp_path: Path) -> None:
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(ValueError, match="same-entities"):
         distractors(WORLD.fact(0), "same_entities", 0)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, WORLD.num_facts_of(2) - 1), SEEDS)
+def test_copying_is_always_right_of_two_names_unless_roles_are_swapped(number: int, seed: int) -> None:
+    fact = WORLD.fact_of(2, number)
+
+    def score(setting: str) -> float:
+        return copy_score(draw_example(WORLD, fact, setting, np.random.default_rng(seed), 4).to_line())
+
+    assert score("single") == score("same-entities") == score("same-relation") == 1.0
+    if 0 < fact.place < 38:  # at an end of the chain one of the two names is in no other fact
+        assert score("swapped-roles") < 1.0
+
+
+def test_copying_of_three_names_is_right_in_one_order_of_two() -> None:
+    example = draw_example(WORLD, WORLD.fact_of(3, 11), "single", np.random.default_rng(0), 0)
+
+    assert copy_score(example.to_line()) == 0.5

@@ -201,7 +201,10 @@ def test_structures_name_their_bytes_in_the_order_of_the_file(tmp_path: Path) ->
         (b'{"incidences": [], "network-type": 3}', r"1:36: expected one of undirected, .* at \$\[\"network-type\"\]"),
         (b"[]", r"^a\.json:1:1: expected an object at \$, found \[\]"),
         (b'{"incidences": [], "a b": 3}', r"expected no member but .* at \$\[\"a b\"\], found 3"),
-        (b'{"incidences": [], "metadata": {"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}", "expected JSON of fewer levels"),
+        (
+            b'{"incidences": [], "metadata": {"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+            "expected JSON of fewer levels",
+        ),
         (b"", r"^a\.json:1:1: expected JSON, found the end"),
     ],
 )

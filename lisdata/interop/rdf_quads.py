@@ -87,9 +87,9 @@ def _quads_of(structure: Structure) -> Iterator[Quad]:
 class NodeNames:
     """Names for blank nodes of any scopes: a node keeps its label unless one of another scope has it."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Iterable[str] = ()) -> None:
         self._names: dict[tuple[str | None, bytes], str] = {}
-        self._taken: set[str] = set()
+        self._taken = set(taken)
 
     def name(self, node: Content) -> str:
         """Return the name of a blank node, the same each time."""

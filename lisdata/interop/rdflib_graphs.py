@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from lisdata.contents import Content, encode_text
+from lisdata.contents import Content, decode_text, encode_text
 from lisdata.errors import ExportError
 from lisdata.interop.rdf_quads import NodeNames, Quad, Structures, iter_quads, scope_of, structures_from_quads
 from lisdata.schema import ContentKind
@@ -27,11 +28,12 @@ def from_rdflib(
     import rdflib
 
     quads: list[Quad] = []
-    if isinstance(graph, rdflib.Dataset):
-        default = graph.default_graph.identifier  # named by its identifier or not at all, by version of rdflib
+    if isinstance(graph, _with_names()):
+        # the default graph is named by its identifier, by itself or not at all, by version of rdflib
+        default = graph.default_graph if isinstance(graph, rdflib.Dataset) else graph.default_context
         for subject, predicate, object_, name in graph.quads((None, None, None, None)):
-            named = None if name is None or name == default else name
-            quads.append(_quad(subject, predicate, object_, named))
+            is_default = name is None or getattr(name, "identifier", name) == default.identifier
+            quads.append(_quad(subject, predicate, object_, None if is_default else name))
     else:
         quads += [_quad(subject, predicate, object_, None) for subject, predicate, object_ in graph]
     scope = scope or scope_of(quads)
@@ -49,7 +51,7 @@ def to_rdflib(data: Structures, *, into: rdflib.Graph | None = None) -> rdflib.G
     import rdflib
 
     graph = rdflib.Dataset() if into is None else into
-    nodes = NodeNames()
+    nodes = NodeNames(_blank_nodes(graph))
     for subject, predicate, object_, name in iter_quads(data):
         triple: Any = tuple(_term(content, nodes) for content in (subject, predicate, object_))
         if name is None:
@@ -59,6 +61,25 @@ def to_rdflib(data: Structures, *, into: rdflib.Graph | None = None) -> rdflib.G
         else:
             raise ExportError(f"expected triples of the default graph, found some of {name.text}: use a Dataset")
     return graph
+
+
+def _blank_nodes(graph: rdflib.Graph) -> Iterator[str]:
+    import rdflib
+
+    found: Any = graph.quads((None, None, None, None)) if isinstance(graph, _with_names()) else graph
+    for statement in found:
+        for term in statement:
+            node = getattr(term, "identifier", term)
+            if isinstance(node, rdflib.BNode):
+                yield str(node)
+
+
+def _with_names() -> tuple[type, ...]:
+    """Return the classes of graphs that hold named ones; rdflib means to do without the older of them."""
+    import rdflib
+
+    older = getattr(rdflib, "ConjunctiveGraph", None)
+    return (rdflib.Dataset,) if older is None else (rdflib.Dataset, older)
 
 
 def _quad(subject: Any, predicate: Any, object_: Any, graph: Any) -> Quad:
@@ -95,10 +116,10 @@ def _term(content: Content, nodes: NodeNames) -> Any:
     import rdflib
 
     if content.kind == ContentKind.ENTITY:
-        return rdflib.URIRef(content.text)
+        return rdflib.URIRef(decode_text(content.lexical))
     if content.kind == ContentKind.BNODE:
         return rdflib.BNode(nodes.name(content))
     if content.kind != ContentKind.LITERAL or "--" in (content.language or ""):
         raise ExportError(f"expected what rdflib can hold, found {content.text!r} ({content.kind.name})")
     datatype = None if content.datatype is None else rdflib.URIRef(content.datatype)
-    return rdflib.Literal(content.text, lang=content.language, datatype=datatype, normalize=False)
+    return rdflib.Literal(decode_text(content.lexical), lang=content.language, datatype=datatype, normalize=False)

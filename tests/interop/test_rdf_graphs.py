@@ -190,3 +190,36 @@ def test_facts_that_are_no_triples_are_refused(structure: Structure) -> None:
 def test_an_empty_graph_has_no_structures() -> None:
     assert from_rdflib(rdflib.Graph()) == []
     assert len(to_rdflib([])) == 0
+
+
+def test_a_conjunctive_graph_keeps_the_names_of_its_graphs() -> None:
+    graph = rdflib.ConjunctiveGraph()
+    triple = (rdflib.URIRef("a:s"), rdflib.URIRef("a:p"), rdflib.URIRef("a:o"))
+    graph.get_context(rdflib.URIRef("a:g")).add(triple)
+    graph.default_context.add((triple[0], triple[1], triple[0]))
+
+    back = to_rdflib(from_rdflib(graph))
+
+    assert isinstance(back, rdflib.Dataset)
+    assert set(back.graph(rdflib.URIRef("a:g"))) == {triple}
+    assert len(back.default_graph) == 1
+
+
+@pytest.mark.parametrize("kind", [rdflib.Graph, rdflib.Dataset])
+def test_blank_nodes_stay_apart_from_those_that_a_graph_has_already(kind: type[rdflib.Graph]) -> None:
+    into = kind()
+    for text in ("1", "2"):
+        graph = rdflib.Graph()
+        graph.add((rdflib.BNode("x"), rdflib.URIRef("a:p"), rdflib.Literal(text)))
+        to_rdflib(from_rdflib(graph), into=into)
+
+    assert len(set(into.subjects())) == 2
+
+
+def test_a_lone_surrogate_goes_through_unchanged() -> None:
+    graph = rdflib.Graph()
+    graph.add((rdflib.URIRef("a:s"), rdflib.URIRef("a:p"), rdflib.Literal("\ud800", lang="en")))
+
+    (found,) = to_rdflib(from_rdflib(graph), into=rdflib.Graph()).objects()
+
+    assert str(found) == "\ud800"

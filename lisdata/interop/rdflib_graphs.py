@@ -30,8 +30,9 @@ def from_rdflib(
     quads: list[Quad] = []
     if isinstance(graph, _with_names()):
         # the default graph is named by its identifier, by itself or not at all, by version of rdflib
-        default = graph.default_graph if isinstance(graph, rdflib.Dataset) else graph.default_context
-        for subject, predicate, object_, name in graph.quads((None, None, None, None)):
+        named: Any = graph
+        default = named.default_graph if isinstance(graph, rdflib.Dataset) else named.default_context
+        for subject, predicate, object_, name in named.quads((None, None, None, None)):
             is_default = name is None or getattr(name, "identifier", name) == default.identifier
             quads.append(_quad(subject, predicate, object_, None if is_default else name))
     else:
@@ -66,8 +67,8 @@ def to_rdflib(data: Structures, *, into: rdflib.Graph | None = None) -> rdflib.G
 def _blank_nodes(graph: rdflib.Graph) -> Iterator[str]:
     import rdflib
 
-    found: Any = graph.quads((None, None, None, None)) if isinstance(graph, _with_names()) else graph
-    for statement in found:
+    found: Any = graph
+    for statement in found.quads((None, None, None, None)) if isinstance(graph, _with_names()) else found:
         for term in statement:
             node = getattr(term, "identifier", term)
             if isinstance(node, rdflib.BNode):

@@ -190,16 +190,16 @@ class _SheetReader:
             return
         table = TableSchema(name=name, columns=tuple(names), types=("string",) * len(names))
         has_any = False
-        waiting: list[list[Any]] = []
-        while batch := waiting + list(islice(rows, _BATCH_ROWS)):
-            full = len(batch) - len(waiting) == _BATCH_ROWS
+        num_empty = 0  # rows that count only if another one follows: a cell far down leaves very many
+        while batch := list(islice(rows, _BATCH_ROWS)):
             kept = _without_end(batch, is_empty=lambda row: not _without_end(row))
-            waiting = batch[len(kept) :] if full else []
-            if kept:
-                yield self._records(table, first, kept)
-                has_any, first = True, first + len(kept)
-            if not full:
-                break
+            if not kept:
+                num_empty += len(batch)
+                continue
+            found: list[list[Any]] = [[]] * num_empty + kept
+            num_empty = len(batch) - len(kept)
+            yield self._records(table, first, found)
+            has_any, first = True, first + len(found)
         if not has_any:
             yield self._records(table, first, [])
 

@@ -169,3 +169,19 @@ def test_bombs_and_files_that_are_no_workbooks_are_refused(tmp_path: Path) -> No
             options={"max_expanded_mib": 1},
         )
         assert manifest["inputs"][0]["records"] == {"seen": 1, "converted": 0, "rejected": 1}, name
+
+
+@pytest.mark.parametrize("num_empty", [0, 3, 8191, 8192, 8193, 30_000])
+def test_empty_rows_count_as_rows_where_another_one_follows(tmp_path: Path, num_empty: int) -> None:
+    """However far down the next cell is: the empty rows before it are looked at once."""
+    book = openpyxl.Workbook()
+    book.active.append(["a"])
+    book.active.append(["near"])
+    book.active.cell(3 + num_empty, 1, "far")
+    book.active.cell(3 + num_empty + 5, 1).number_format = "0.00"  # an empty cell behind the last row
+    book.save(tmp_path / "t.xlsx")
+
+    manifest = convert("excel", tmp_path / "t.xlsx", tmp_path / "data")
+
+    assert manifest["inputs"][0]["records"]["converted"] == num_empty + 2
+    assert not verify(tmp_path / "data").problems

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+UInt64 = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
 
 OUTSIDE = -1  # stands for a head that lies in another sentence: no tree has it
@@ -31,28 +32,24 @@ class SpacyTrees:
     root, `deprel` a hash in the string store.
     """
 
-    num_docs: int
     offsets: Int64
     doc: Int64
     token: Int64
     begin: Int64
     end: Int64
     head: Int32
-    deprel: npt.NDArray[np.uint64]
+    deprel: UInt64
 
 
-def read_trees(docs: Sequence[Doc]) -> SpacyTrees:
-    """Return the trees of documents; what depends on white space goes to the head of that.
+def read_trees(docs: Iterable[Doc]) -> SpacyTrees:
+    """Return the trees of documents, none of which is kept; what depends on white space goes to the head of that.
 
     Raises ParserError where no parser has run.
     """
-    for doc in docs:
-        if not doc.has_annotation("DEP") and any(not token.is_space for token in doc):
-            raise ParserError("expected a document with dependencies, found none: a parser has to run before")
-    columns = [doc.to_array([HEAD, SENT_START, DEP, IDX, LENGTH, IS_SPACE]).reshape(-1, 6) for doc in docs]
+    columns = [_read_columns(doc) for doc in docs]
     head, starts, deprel, begin, length, space = np.concatenate([np.zeros((0, 6), np.uint64), *columns]).T
     sizes = np.array([len(of_doc) for of_doc in columns], np.int64)
-    doc_of, in_doc = np.repeat(np.arange(len(docs)), sizes), _count_up(sizes)
+    doc_of, in_doc = np.repeat(np.arange(len(columns)), sizes), _count_up(sizes)
     sentence = np.cumsum((starts == 1) | (in_doc == 0)) - 1
     parent = np.arange(len(head)) + head.astype(np.int64)  # stored relative, negative ones wrapped round
     is_space = space != 0
@@ -66,7 +63,6 @@ def read_trees(docs: Sequence[Doc]) -> SpacyTrees:
     heads = np.where(to == token, 0, np.where(sentence[to] == of, number[to] - first[of], OUTSIDE))
     offsets = np.concatenate(([0], np.cumsum(counts[counts > 0]))).astype(np.int64)
     return SpacyTrees(
-        num_docs=len(docs),
         offsets=offsets,
         doc=doc_of[token[offsets[:-1]]],
         token=in_doc[token],
@@ -77,17 +73,11 @@ def read_trees(docs: Sequence[Doc]) -> SpacyTrees:
     )
 
 
-def join_trees(parts: Sequence[SpacyTrees]) -> SpacyTrees:
-    """Return the trees of several reads as those of one."""
-    num_words = np.cumsum([0, *(len(part.head) for part in parts)])
-    num_docs = np.cumsum([0, *(part.num_docs for part in parts)])
-    offsets = [part.offsets[1:] + before for part, before in zip(parts, num_words, strict=False)]
-    docs = [part.doc + before for part, before in zip(parts, num_docs, strict=False)]
-    names = ("token", "begin", "end", "head", "deprel")
-    words = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return SpacyTrees(
-        num_docs=int(num_docs[-1]), offsets=np.concatenate(([0], *offsets)), doc=np.concatenate(docs), **words
-    )
+def _read_columns(doc: Doc) -> UInt64:
+    if not doc.has_annotation("DEP") and any(not token.is_space for token in doc):
+        raise ParserError("expected a document with dependencies, found none: a parser has to run before")
+    columns = doc.to_array([HEAD, SENT_START, DEP, IDX, LENGTH, IS_SPACE])
+    return np.asarray(columns, np.uint64).reshape(-1, 6)  # as they are: the stubs know no integers
 
 
 def _without_spaces(parent: Int64, is_space: Bools, sentence: Int64) -> Int64:

@@ -13,6 +13,7 @@ from lisdata.inputs import InputSlice
 from lisdata.parsers.flat import FlatParses, join_parses
 from lisdata.parsers.loading import check_parser_name, load_parser, parse_flat, pin_parser
 from lisdata.parsers.sentences import Parser
+from lisdata.parsers.spacy_pipeline import SpacyParser
 from lisdata.records import SentenceRecords, TextRecords
 from lisdata.registry import Reject
 from lisdata.sources.parsed_records import make_records, texts_to_parse
@@ -101,7 +102,8 @@ class ParsedTextSource:
 def _parse(piece: InputSlice, units: TextRecords, options: ParsedTextOptions, parser: Parser) -> FlatParses:
     """Return the sentences of all units."""
     texts = texts_to_parse(units)
-    calls = list(_iter_calls(texts, options.batch_size))
+    makes_batches = isinstance(parser, SpacyParser)  # and is faster the more it is given
+    calls = list(_iter_calls(texts, len(texts) if makes_batches else options.batch_size))
     parts = [
         parse_flat(texts[call.start : call.stop], parser, options.parser, partial(_place, piece, units, call.start))
         for call in calls

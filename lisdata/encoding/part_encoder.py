@@ -28,6 +28,9 @@ from lisdata.shards import Part
 from lisdata.shards.same_as import SameAs
 from lisdata.vocabulary import RoleVocabulary
 
+_LISTED = ("kind", "tau", "incidence", "shape")
+_OF_MIXED = ("document", "span", "instance_label")
+
 
 def takes_sequence(rows: StructureRows, view: str) -> Bools:
     """Return which rows take the view `sequence`; grids never do, they have no running text."""
@@ -46,14 +49,19 @@ def used_contents(part: Part, view: str) -> Int64:
     if all(takes_sequence(rows, view).all() for rows in iter_slices(part, ("kind", "shape"))):
         return np.zeros(0, np.int64)
     is_used = np.zeros(part.contents.num_rows, bool)
-    codes = token_codes(part)
-    columns = ("kind", "tau", "incidence", "shape", "document", "span", "instance_label")
-    for rows in iter_slices(part, columns):
-        is_mixed = takes_mixed(rows, view)
-        whole = rows.take(np.flatnonzero(~takes_sequence(rows, view) & ~is_mixed))
-        for listed in (whole, Split.of(rows.take(np.flatnonzero(is_mixed)), codes).facts):
-            is_used[listed.tau[listed.incidence_occurrence]] = True
+    has_mixed = view == "mixed" or _has_kind(part, StructureKind.MIXED)
+    for rows in iter_slices(part, _LISTED + _OF_MIXED if has_mixed else _LISTED):
+        is_mixed = takes_mixed(rows, view) if has_mixed else np.zeros(rows.num_rows, bool)
+        listed = [rows.take(np.flatnonzero(~takes_sequence(rows, view) & ~is_mixed))]
+        if is_mixed.any():
+            listed.append(Split.of(rows.take(np.flatnonzero(is_mixed)), token_codes(part)).facts)
+        for some in listed:
+            is_used[some.tau[some.incidence_occurrence]] = True
     return np.flatnonzero(is_used)
+
+
+def _has_kind(part: Part, kind: StructureKind) -> bool:
+    return any((rows.kinds == kind).any() for rows in iter_slices(part, ("kind",)))
 
 
 def iter_texts(part: Part, config: EncodeConfig, speller: Speller) -> Iterator[str]:

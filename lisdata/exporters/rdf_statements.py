@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
@@ -47,24 +48,26 @@ class Statements:
         return Statements(**{field.name: batch.column(field.name) for field in fields(Statements)})
 
 
-class RdfWriter:
-    """Writes statements to a stream; `losses` counts by name what the format cannot hold."""
+class RdfWriter(ABC):
+    """Writes statements to a stream; `losses` counts by name what the format cannot hold.
+
+    `closing` stands behind all statements, where that is always the same.
+    """
 
     has_graphs = False
+    closing = b""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.losses: Counter[str] = Counter()
 
-    def begin(self) -> None:
-        """Write what stands before all statements."""
-
+    @abstractmethod
     def write(self, statements: Statements) -> None:
         """Write some statements, which follow those before."""
-        raise NotImplementedError
 
     def end(self) -> None:
         """Write what stands behind all statements."""
+        self.stream.write(self.closing)
 
 
 def export_rdf(
@@ -87,7 +90,6 @@ def export_rdf(
     for index, path in zip(indices, paths, strict=True):
         with replacing(path) as stream:
             writer = make_writer(stream)
-            writer.begin()
             for statements in _iter_statements(dataset, index, path.parent, losses, with_graphs=writer.has_graphs):
                 writer.write(statements)
                 num_records += len(statements.subjects)

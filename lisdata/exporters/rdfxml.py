@@ -43,9 +43,6 @@ class _XmlWriter(RdfWriter):
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream)
         self._subject: Content | None = None
-
-    def begin(self) -> None:
-        """Open the root element."""
         self._put(f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF xmlns:rdf="{RDF}">\n')
 
     def write(self, statements: Statements) -> None:

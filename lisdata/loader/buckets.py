@@ -65,7 +65,9 @@ class BucketOrder:
         num_whole = len(rows) // self.size
         whole = rows[: num_whole * self.size].reshape(num_whole, self.size)
         if num_whole:
-            whole = whole[permute(np.arange(num_whole), num_whole, seed=self.seed, epoch=epoch + number)]
+            num_pools = -(-self.num_rows // (_BUCKETS_PER_POOL * self.size))
+            turn = epoch * num_pools + number  # another permutation for each pool of each epoch
+            whole = whole[permute(np.arange(num_whole), num_whole, seed=self.seed, epoch=turn)]
         ordered = np.concatenate([whole.ravel(), rows[num_whole * self.size :]])
         while len(self._pools) > 1:
             self._pools.pop(next(iter(self._pools)))

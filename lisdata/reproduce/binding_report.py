@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from lisdata.atomic import write_atomically
 from lisdata.diagnostics.binding import SETTINGS, copy_score
 from lisdata.plots import plot_binding
-from lisdata.reproduce.context_growth import Spread
+from lisdata.reproduce.context_growth import Spread, align_columns
 
 JsonDict = dict[str, Any]
 FORMAT = "lisdata binding table 1"
@@ -101,17 +102,16 @@ def _format(runs: Sequence[JsonDict], variants: Sequence[str], reading: str, fig
             values = [published.get(v, (None, None, None))[place] for v in variants]
             if any(value is not None for value in values):
                 table.append(["  paper", "", "", *("" if value is None else f"{value:{digits}}" for value in values)])
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in table]
+    return align_columns(table)
 
 
 def _format_copying(directory: Path) -> list[str]:
-    lines = []
+    table = [["prefix", "chain", "names", "copying"]]
     for key in ROWS:
         path = directory / "data" / "evaluation" / f"{_name(key)}.jsonl"
-        scores = [copy_score(line) for line in path.read_bytes().splitlines()]
-        lines.append(f"{key[0]:<14} {key[1]} {key[2]:>5}  {sum(scores) / len(scores):.3f}")
-    return lines
+        score = fmean(map(copy_score, path.read_bytes().splitlines()))
+        table.append([key[0], str(key[1]), key[2], f"{score:.3f}"])
+    return align_columns(table)
 
 
 def _rows_json(runs: Sequence[JsonDict], variants: Sequence[str]) -> list[JsonDict]:

@@ -142,7 +142,7 @@ def _format_perplexities(
             is_whole = lengths[0] in curve and lengths[-1] in curve
             ratio = f"{curve[lengths[-1]] / curve[lengths[0]]:.2f}" if is_whole else ""
             table.append([f"  paper, window {PAPER_WINDOW}", "1", *figures, ratio])
-    return _align(table)
+    return align_columns(table)
 
 
 def _format_differences(rows: Sequence[Row], lengths: Sequence[int]) -> list[str]:
@@ -153,7 +153,7 @@ def _format_differences(rows: Sequence[Row], lengths: Sequence[int]) -> list[str
             num_seeds = len(next(iter(differences.values())))
             figures = [f"{Spread.of(list(differences[n].values())):+.3f}" for n in lengths]
             table.append([row.label, str(num_seeds), *figures])
-    return _align(table)
+    return align_columns(table)
 
 
 def _differences(row: Row, rows: Sequence[Row]) -> dict[int, dict[int, float]]:
@@ -184,6 +184,7 @@ def _plain(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _align(table: Sequence[Sequence[str]]) -> list[str]:
+def align_columns(table: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows as lines, the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in table]

@@ -13,8 +13,6 @@ The paper trains three models once each. Their names are the paper's; the others
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,14 +22,17 @@ import torch
 
 from lisdata.checkpoints import load_model
 from lisdata.conversion import convert
-from lisdata.diagnostics.binding import SETTINGS, iter_evaluation, iter_training, write_examples
+from lisdata.diagnostics.binding import SETTINGS, Example, iter_evaluation, iter_training, write_examples
 from lisdata.diagnostics.chains import ChainWorld, draw_names, list_relations
 from lisdata.encoding import encode, load_tokenizer
 from lisdata.evaluation.exact_match import score_names
 from lisdata.loader import BatchCollator, Loader
 from lisdata.models import build_model, find_model
 from lisdata.reproduce.binding_report import write_table
-from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest
+from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
+from lisdata.reproduce.threads import one_thread
+from lisdata.shards import IncidenceDataset
+from lisdata.shards.manifest import file_entry
 from lisdata.token_shards import TokenDataset
 from lisdata.training import LoaderBatches, TrainConfig, train
 from lisdata.vocabulary import RoleVocabulary
@@ -111,12 +112,12 @@ def prepare(data: Path | None, directory: Path, scale: BindingScale) -> JsonDict
         if not path.exists():
             examples = iter_training(worlds["train"], scale.num_training_rows, DATA_SEED, most_distractors=most)
             write_examples(path, examples)
-        facts[training] = _sha256(path)
+        facts[training] = file_entry(path)["sha256"]
     for name, examples in _evaluations(worlds, scale):
         path = directory / "data" / "evaluation" / f"{name}.jsonl"
         if not path.exists():
-            write_examples(path, list(examples))
-        facts[name] = _sha256(path)
+            write_examples(path, examples)
+        facts[name] = file_entry(path)["sha256"]
     labels = [f"{relation}#{role}" for relation, roles in list_relations() for role in roles]
     RoleVocabulary.of_labels([*labels, _TEXT_ROLE]).write(directory / "data" / "roles.json")
     for training in ("single", "several"):
@@ -134,7 +135,8 @@ def _make_worlds(scale: BindingScale) -> dict[str, ChainWorld]:
     }
 
 
-def _evaluations(worlds: dict[str, ChainWorld], scale: BindingScale) -> Iterator[tuple[str, Iterator]]:  # type: ignore[type-arg]
+def _evaluations(worlds: dict[str, ChainWorld], scale: BindingScale) -> Iterator[tuple[str, Iterator[Example]]]:
+    """Yield the name of each row of the table and its examples."""
     for name, world in worlds.items():
         for arity in (2, 3):
             for setting in SETTINGS:
@@ -169,14 +171,6 @@ def _make_tokens(directory: Path, name: str, paths: list[Path], columns: tuple[s
 
 def _tokens(directory: Path, name: str, facts: str) -> Path:
     return directory / "tokens" / f"{name}-{facts}"
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 # -- runs ------------------------------------------------------------------------------------------------------------
@@ -219,20 +213,9 @@ def run(request: RunRequest) -> JsonDict:
     if not result.is_finished:
         raise KeyboardInterrupt
     began = time.perf_counter()
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         scores = _evaluate(request, variant, load_model(result.checkpoint))
-    finally:
-        torch.set_num_threads(before)
-    report = json.loads(result.report.read_text(encoding="utf-8"))
-    return {
-        "num_parameters": report["num_parameters"],
-        "steps": report["num_steps_done"],
-        "final_loss": report["loss"][-1][1] if report["loss"] else None,
-        "seconds": {"training": report["seconds"], "evaluation": time.perf_counter() - began},
-        "scores": scores,
-    }
+    return training_figures(result.report, evaluation_seconds=time.perf_counter() - began) | {"scores": scores}
 
 
 def _untrained(request: RunRequest, variant: _Variant, dataset: TokenDataset) -> torch.nn.Module:
@@ -258,14 +241,11 @@ def _evaluate(request: RunRequest, variant: _Variant, model: torch.nn.Module) ->
     dataset = TokenDataset(_tokens(request.directory, "evaluation", variant.facts))
     scores: JsonDict = {}
     begin = 0
-    for path in evaluation_files(request.directory):
-        with path.open("rb") as stream:
-            end = begin + sum(1 for _ in stream)
+    for info in IncidenceDataset(request.directory / "incidence" / "evaluation").inputs:  # rows stand in their order
+        end = begin + info.records["converted"]
         found = score_names(model, _row_batches(dataset, begin, end, request.scale.batch_size))
-        scores[path.stem] = {reading: sums.figures() for reading, sums in found.items()}
+        scores[Path(info.name).stem] = {reading: sums.figures() for reading, sums in found.items()}
         begin = end
-    if begin != len(dataset):
-        raise AssertionError(f"{begin} examples were written, {len(dataset)} rows are there")
     return scores
 
 

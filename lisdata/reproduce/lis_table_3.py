@@ -12,16 +12,13 @@ The paper trains four models once each. Here are three more, trained alike, and 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from lisdata.checkpoints import load_model
@@ -33,7 +30,8 @@ from lisdata.models import build_model
 from lisdata.pipeline import make_data, open_tokens
 from lisdata.recipe import ModelStep, Recipe, SourceStep
 from lisdata.reproduce.context_growth import WHOLE, write_table
-from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest
+from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
+from lisdata.reproduce.threads import one_thread
 from lisdata.training import Progress
 
 NUM_CONTEXTS_PER_BATCH = 16
@@ -133,7 +131,7 @@ def run(request: RunRequest) -> JsonDict:
     size = {name: getattr(scale, name) for name in ("width", "num_layers", "num_attention_heads")}
     step = ModelStep(label=request.name, model=variant.model, settings=size | variant.settings(scale, request.seed))
     recipe = _recipe(request.data, scale, step, request.seed)
-    with _one_thread():
+    with one_thread():
         result = train_models(recipe, request.directory, on_progress=lambda label: _step_progress(request))[0]
         if not result.is_finished:
             raise KeyboardInterrupt
@@ -141,15 +139,7 @@ def run(request: RunRequest) -> JsonDict:
         model = load_model(result.checkpoint)
         began = time.perf_counter()
         readings = {reading: _figures(sums) for reading, sums in _read(request, model, held_out)}
-    report = _read_report(result.report)
-    return {
-        "num_parameters": report["num_parameters"],
-        "steps": report["num_steps_done"],
-        "final_loss": report["loss"][-1][1] if report["loss"] else None,
-        "seconds": {"training": report["seconds"], "evaluation": time.perf_counter() - began},
-        "facts": report["facts"],
-        "readings": readings,
-    }
+    return training_figures(result.report, evaluation_seconds=time.perf_counter() - began) | {"readings": readings}
 
 
 def _recipe(data: Path, scale: Table3Scale, step: ModelStep, seed: int) -> Recipe:
@@ -201,22 +191,6 @@ def _figures(sums: Mapping[int, NllSum]) -> JsonDict:
         }
         for length, found in sums.items()
     }
-
-
-def _read_report(path: Path) -> JsonDict:
-    report: JsonDict = json.loads(path.read_text(encoding="utf-8"))
-    return report
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Hold torch at one thread: two runs side by side take less time than two after each other on two threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 EXPERIMENT = Experiment(

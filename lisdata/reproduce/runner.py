@@ -131,6 +131,18 @@ def reproduce(
         return experiment.report(read_runs(experiment, directory), scale, directory)
 
 
+def training_figures(report: Path, *, evaluation_seconds: float) -> JsonDict:
+    """Return what the record of a run takes from the report of its training: its size, steps, loss, seconds, facts."""
+    found = json.loads(report.read_text(encoding="utf-8"))
+    return {
+        "num_parameters": found["num_parameters"],
+        "steps": found["num_steps_done"],
+        "final_loss": found["loss"][-1][1] if found["loss"] else None,
+        "seconds": {"training": found["seconds"], "evaluation": evaluation_seconds},
+        "facts": found["facts"],
+    }
+
+
 def read_runs(experiment: Experiment, directory: Path) -> list[JsonDict]:
     """Return the finished runs of a folder, in the order of the experiment's variants, then of seeds."""
     runs = [_read_json(path) for path in (directory / "runs").glob("*.json")]

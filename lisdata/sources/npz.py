@@ -90,6 +90,7 @@ def _open_archive(data: bytes, limit: int) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, ValueError, OSError) as error:
+        # zipfile says NotImplementedError of an archive that asks for a newer version of the format
         raise _MalformedNpzError(0, "a zip archive of arrays", f"none ({error})") from None
     outside = [m.header_offset for m in archive.infolist() if not 0 <= m.header_offset < archive.start_dir]
     if outside:

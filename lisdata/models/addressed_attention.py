@@ -10,7 +10,8 @@ leak: the query would know, by phi, how its own instance goes on.
 
 Two banks of keys, one with and one without the offset, under complementary masks, put the rule into one softmax. Here
 queries go in chunks, and a chunk reads only the stretch of either bank that one of its masks lets through: for text in
-short lines that is all earlier keys with the offset and a few without.
+short lines that is all earlier keys with the offset and a few without. On a CPU either stretch is attended to by itself
+(`two_banks`), elsewhere both are joined.
 """
 
 from collections.abc import Iterator
@@ -24,15 +25,27 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from lisdata.models.instances import group_ends, number_groups
 from lisdata.models.rotary import rotate
+from lisdata.models.two_banks import attend_banks
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
-    """The keys of either bank that a chunk of queries reads, and its additive mask (B, 1, queries, keys)."""
+class Chunk:
+    """The keys of either bank that a chunk of queries reads, and additive masks (B, 1, queries, keys) of the two.
 
+    `reads_no_offset` (B, 1, queries) says which queries read none with the offset; None: all read one.
+    """
+
+    queries: slice
     offset_keys: slice
     local_keys: slice
-    mask: Tensor
+    offset_mask: Tensor
+    local_mask: Tensor
+    reads_no_offset: Tensor | None
+
+    @property
+    def joint_mask(self) -> Tensor:
+        """The mask of both stretches, the offset keys first."""
+        return torch.cat([self.offset_mask, self.local_mask], dim=-1)
 
 
 class AddressedAttention:
@@ -40,7 +53,7 @@ class AddressedAttention:
 
     `local` and `offset` are rotations (B or 1, H, T, D/2H); `last` (B, T) is that of `InstanceLayout`. A query attends
     to keys of its own `document` (B, T) only; padding, where that is negative, attends to itself alone. `chunk_size`
-    changes the speed and nothing else.
+    and `joins_banks` (by default: not on a CPU) change the speed and nothing else.
     """
 
     def __init__(
@@ -51,11 +64,12 @@ class AddressedAttention:
         document: Tensor | None = None,
         *,
         chunk_size: int = 64,
+        joins_banks: bool | None = None,
     ) -> None:
         self.local = local
         self.offset = offset
         self.dtype = local.real.dtype
-        self.chunk_size = chunk_size
+        self.joins_banks = not local.is_cpu if joins_banks is None else joins_banks
         if document is not None:
             padding = -1 - torch.arange(document.shape[1], device=document.device)
             document = torch.where(document < 0, padding, document)
@@ -86,14 +100,16 @@ class AddressedAttention:
     ) -> Tensor:
         query, local_key = rotate(query, self.local), rotate(key, self.local)
         offset_key = rotate(local_key if complete_key is None else rotate(complete_key, self.local), self.offset)
-        queries = query.split(self.chunk_size, dim=2)
+        if not self.joins_banks:
+            offset_value = value if complete_value is None else complete_value
+            return attend_banks(self.chunks, query, offset_key, local_key, offset_value, value)
         keys = _gather(self.chunks, offset_key, local_key)
         values = _gather(self.chunks, *(x for x in (complete_value, value) if x is not None))
         attended = [
-            scaled_dot_product_attention(q, k, v, attn_mask=chunk.mask.to(q.dtype)).transpose(1, 2)
-            for q, k, v, chunk in zip(queries, keys, values, self.chunks, strict=True)
+            scaled_dot_product_attention(query[:, :, chunk.queries], k, v, attn_mask=chunk.joint_mask.to(query.dtype))
+            for k, v, chunk in zip(keys, values, self.chunks, strict=True)
         ]
-        return torch.cat(attended, dim=1).transpose(1, 2)
+        return torch.cat(attended, dim=2)
 
 
 class _Gather(torch.autograd.Function):
@@ -103,7 +119,7 @@ class _Gather(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, chunks: list[_Chunk], *banks: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, chunks: list[Chunk], *banks: Tensor) -> tuple[Tensor, ...]:
         ctx.chunks, ctx.num_banks, ctx.length = chunks, len(banks), banks[0].shape[2]
         return tuple(
             torch.cat([banks[0][:, :, chunk.offset_keys], banks[-1][:, :, chunk.local_keys]], dim=2) for chunk in chunks
@@ -120,30 +136,39 @@ class _Gather(torch.autograd.Function):
         return None, *banks
 
 
-def _gather(chunks: list[_Chunk], *banks: Tensor) -> tuple[Tensor, ...]:
+def _gather(chunks: list[Chunk], *banks: Tensor) -> tuple[Tensor, ...]:
     gathered: tuple[Tensor, ...] = _Gather.apply(chunks, *banks)  # type: ignore[no-untyped-call]
     return gathered
 
 
-def _plan_chunks(last: Tensor, document: Tensor | None, dtype: torch.dtype, chunk_size: int) -> Iterator[_Chunk]:
+def _plan_chunks(last: Tensor, document: Tensor | None, dtype: torch.dtype, chunk_size: int) -> Iterator[Chunk]:
     length = last.shape[1]
     edges = [*range(0, length, chunk_size), length]
     index = torch.arange(length, device=last.device)
     for (begin, end), stretch in zip(pairwise(edges), _find_stretches(last, document, edges), strict=True):
         offset_keys, local_keys = slice(*stretch[:2]), slice(*stretch[2:])
         time = index[begin:end, None]
-        is_open = torch.cat(
-            [
-                last[:, None, offset_keys] < time,
-                (last[:, None, local_keys] >= time) & (index[local_keys] <= time),
-            ],
-            dim=-1,
-        )
+        is_open = [
+            last[:, None, offset_keys] < time,
+            (last[:, None, local_keys] >= time) & (index[local_keys] <= time),
+        ]
         if document is not None:
-            key_document = torch.cat([document[:, offset_keys], document[:, local_keys]], dim=-1)
-            is_open &= document[:, begin:end, None] == key_document[:, None]
-        mask = torch.zeros(is_open.shape, dtype=dtype, device=last.device)
-        yield _Chunk(offset_keys, local_keys, mask.masked_fill_(~is_open, float("-inf"))[:, None])
+            own = document[:, begin:end, None]
+            is_open[0] &= own == document[:, None, offset_keys]
+            is_open[1] &= own == document[:, None, local_keys]
+        offset_mask, local_mask = (
+            torch.zeros(mask.shape, dtype=dtype, device=last.device).masked_fill_(~mask, float("-inf"))[:, None]
+            for mask in is_open
+        )
+        reads_none = ~is_open[0].any(-1)[:, None]
+        yield Chunk(
+            slice(begin, end),
+            offset_keys,
+            local_keys,
+            offset_mask,
+            local_mask,
+            reads_none if reads_none.any() else None,
+        )
 
 
 def _find_stretches(last: Tensor, document: Tensor | None, edges: list[int]) -> list[list[int]]:

@@ -26,6 +26,11 @@ def explicit_attention(
     return scores.softmax(-1) @ value
 
 
+@pytest.fixture(params=[False, True], ids=["banks apart", "banks joined"])
+def joins_banks(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
 @pytest.fixture
 def inputs() -> dict[str, Tensor]:
     torch.manual_seed(0)
@@ -37,34 +42,35 @@ def inputs() -> dict[str, Tensor]:
     return dict(zip(names, (*vectors, *turn(angles), last, document), strict=True))
 
 
-def attend(inputs: dict[str, Tensor], chunk_size: int) -> Tensor:
-    attention = AddressedAttention(
-        inputs["local"], inputs["offset"], inputs["last"], inputs["document"], chunk_size=chunk_size
-    )
+def attend(inputs: dict[str, Tensor], chunk_size: int, joins_banks: bool) -> Tensor:
+    addresses = (inputs[name] for name in ("local", "offset", "last", "document"))
+    attention = AddressedAttention(*addresses, chunk_size=chunk_size, joins_banks=joins_banks)
     return attention(inputs["query"], inputs["key"], inputs["value"])
 
 
 @pytest.mark.parametrize("chunk_size", [1, 5, 16, LENGTH, 64])
-def test_chunks_and_two_whole_banks_equal_the_explicit_rule(inputs: dict[str, Tensor], chunk_size: int) -> None:
+def test_chunks_and_two_whole_banks_equal_the_explicit_rule(
+    inputs: dict[str, Tensor], chunk_size: int, joins_banks: bool
+) -> None:
     expected = explicit_attention(**inputs)
 
-    torch.testing.assert_close(attend(inputs, chunk_size), expected, rtol=0, atol=1e-10)
+    torch.testing.assert_close(attend(inputs, chunk_size, joins_banks), expected, rtol=0, atol=1e-10)
 
 
-def test_gradients_equal_those_of_the_explicit_rule(inputs: dict[str, Tensor]) -> None:
+def test_gradients_equal_those_of_the_explicit_rule(inputs: dict[str, Tensor], joins_banks: bool) -> None:
     sources = [inputs[name].requires_grad_() for name in ("query", "key", "value", "local", "offset")]
     weight = torch.randn(ROWS, HEADS, LENGTH, WIDTH, dtype=torch.float64)
 
-    chunked = torch.autograd.grad((attend(inputs, 8) * weight).sum(), sources)
+    chunked = torch.autograd.grad((attend(inputs, 8, joins_banks) * weight).sum(), sources)
 
     explicit = torch.autograd.grad((explicit_attention(**inputs) * weight).sum(), sources)
     torch.testing.assert_close(chunked, explicit, rtol=0, atol=1e-10)
 
 
-def test_padding_attends_to_itself_alone(inputs: dict[str, Tensor]) -> None:
+def test_padding_attends_to_itself_alone(inputs: dict[str, Tensor], joins_banks: bool) -> None:
     inputs["document"] = inputs["document"].clone()
     inputs["document"][:, 20:] = -1
 
-    attended = attend(inputs, 8)
+    attended = attend(inputs, 8, joins_banks)
 
     torch.testing.assert_close(attended[:, :, 20:], inputs["value"][:, :, 20:])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -16,11 +17,11 @@ import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
 from lisdata.decompression import (
-    COMPRESSION_SUFFIXES,
     MAX_EXPANSION,
     SMALL_EXPANSION_BYTES,
     decompressed,
     find_compression,
+    without_compression,
 )
 from lisdata.errors import BadRecordError, Place, PlanError
 
@@ -173,13 +174,19 @@ class InputSlice:
 
 
 def find_inputs(
-    paths: list[str], *, suffixes: tuple[str, ...], exclude: str | None = None, max_expansion: int = MAX_EXPANSION
+    paths: list[str],
+    *,
+    suffixes: tuple[str, ...],
+    exclude: str | None = None,
+    max_expansion: int = MAX_EXPANSION,
+    after: Sequence[InputFile] = (),
 ) -> list[InputFile]:
     """Return the files at `paths` (files, folders, fsspec URLs and globs), in a stable order.
 
     A folder gives its files whose names end in one of `suffixes`, a compression suffix taken off, but no hidden ones
     (below .git, .cache) unless named themselves. `exclude` is the output folder: a run never reads what it writes, nor
-    datasets that lie below a folder. The second of two files called x.txt is named 2/x.txt.
+    datasets that lie below a folder. The second of two files called x.txt is named 2/x.txt. The files are numbered and
+    named behind those of `after`, and one that holds the bytes of one of those is left out.
     """
     found: list[tuple[str, str]] = []
     for path in paths:
@@ -189,19 +196,22 @@ def find_inputs(
         wanted = f"looked for files that end in {', '.join(suffixes)}{outside}"
         raise PlanError(f"no input found at {', '.join(paths)} ({wanted})")
     files: list[InputFile] = []
-    seen: dict[str, int] = {}
-    names: set[str] = set()
-    for index, (wanted, full) in enumerate(found):
+    names, seen = {file.name for file in after}, Counter(file.digest for file in after)
+    known = seen.copy()
+    for wanted, full in found:
         if not _is_utf8(wanted):
             raise PlanError(f"{wanted!r}: expected a file name in UTF-8")
+        size, digest, compression = _quick_digest(full)
+        if known[digest]:
+            known[digest] -= 1
+            continue
         name = next(n for copy in count(1) if (n := wanted if copy == 1 else f"{copy}/{wanted}") not in names)
         names.add(name)
-        size, digest, compression = _quick_digest(full)
-        copies = seen[digest] = seen.get(digest, -1) + 1
-        scope = f"{digest}~{copies}" if copies else digest
+        scope = f"{digest}~{seen[digest]}" if seen[digest] else digest
+        seen[digest] += 1
         files.append(
             InputFile(
-                index=index,
+                index=len(after) + len(files),
                 path=full,
                 name=name,
                 size=size,
@@ -214,6 +224,14 @@ def find_inputs(
     return files
 
 
+def is_unchanged(file: InputFile) -> bool:
+    """Tell whether a file is where it was found, and its digest is what it was."""
+    try:
+        return _quick_digest(file.path)[:2] == (file.size, file.digest)
+    except (OSError, PlanError):
+        return False
+
+
 def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[tuple[str, str]]:
     if not path:
         raise PlanError("expected a file or folder, got an empty path")
@@ -223,7 +241,8 @@ def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[t
         if isinstance(fs, LocalFileSystem):
             everything = [p for p in everything if fs.isfile(p)]  # no pipes or devices
         datasets = tuple(p[: p.rindex("/") + 1] for p in everything if _is_mark_of_dataset(fs, p))
-        below = sorted(p for p in everything if _stem(p).endswith(suffixes) and not p.startswith(datasets))
+        outside = (p for p in everything if not p.startswith(datasets))
+        below = sorted(p for p in outside if without_compression(p.lower()).endswith(suffixes))
         named = [(p[len(root) :].lstrip("/"), p) for p in below]
         found = [(name, p) for name, p in named if not any(part.startswith(".") for part in name.split("/"))]
     elif fs.exists(root):
@@ -291,13 +310,6 @@ def _is_utf8(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _stem(path: str) -> str:
-    path = path.lower()
-    for suffix in COMPRESSION_SUFFIXES:
-        path = path.removesuffix(suffix)
-    return path
 
 
 def _quick_digest(path: str) -> tuple[int, str, str | None]:

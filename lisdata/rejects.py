@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,7 +13,7 @@ import orjson
 from lisdata.atomic import sync_path
 from lisdata.errors import BadRecordError
 from lisdata.inputs import InputSlice
-from lisdata.records import Records
+from lisdata.records import ParsedDocument, Records
 from lisdata.shards.manifest import file_entry
 
 
@@ -49,7 +49,7 @@ class RejectWriter:
         finally:
             self._piece = None
 
-    def note_converted(self, records: Records) -> None:
+    def note_converted(self, records: Records | ParsedDocument) -> None:
         """Say that these records of the slice were converted."""
         if len(records.end):
             self._done = max(self._done, int(records.end.max()))
@@ -106,7 +106,8 @@ class RejectWriter:
     def abort(self) -> None:
         """Remove the temporary files."""
         for suffix, stream in self._streams.items():
-            stream.close()
+            with suppress(OSError):  # a full disk: the error that led here is the one to report
+                stream.close()
             self._path(suffix).unlink(missing_ok=True)
 
     def _path(self, suffix: str) -> Path:

@@ -19,5 +19,5 @@ def write_text(path: Path, num_lines: int = 6000) -> Path:
 
 if __name__ == "__main__":
     source, folder, workers = sys.argv[1:]
-    lisdata.conversion.MEBIBYTE = UNIT_BYTES
+    lisdata.conversion.config.MEBIBYTE = UNIT_BYTES
     convert("text", source, folder, workers=int(workers), unit_mib=1)

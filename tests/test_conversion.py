@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -22,10 +23,11 @@ from small_conversion import UNIT_BYTES, write_text
 import lisdata.conversion
 from lisdata import inputs
 from lisdata.contents import entity
-from lisdata.conversion import ConvertConfig, convert, plan_conversion, sample
-from lisdata.errors import BadRecordError, PlanError
+from lisdata.conversion import ConvertConfig, convert, convert_share, finish, plan_conversion, sample
+from lisdata.errors import BadRecordError, PlanError, RunError
 from lisdata.shards import IncidenceDataset, merge_datasets, verify_dataset
 from lisdata.shards.manifest import sealed
+from lisdata.shards.writer import ShardWriter
 
 OUTSIDE_THE_PROMISE = {"run.json", ".lock"}
 
@@ -42,7 +44,7 @@ def documents(dataset: Path) -> list[bytes]:
 
 @pytest.fixture
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lisdata.conversion, "MEBIBYTE", UNIT_BYTES)
+    monkeypatch.setattr(lisdata.conversion.config, "MEBIBYTE", UNIT_BYTES)
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +58,7 @@ def calm(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The dataset of `text`, converted without any disturbance by one worker."""
     directory = tmp_path_factory.mktemp("calm") / "d"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lisdata.conversion, "MEBIBYTE", UNIT_BYTES)
+        patch.setattr(lisdata.conversion.config, "MEBIBYTE", UNIT_BYTES)
         convert("text", text, directory, unit_mib=1)
     return directory
 
@@ -73,6 +75,38 @@ def test_the_dataset_is_the_text_in_many_units(calm: Path, text: Path) -> None:
 @pytest.mark.usefixtures("small_units")
 def test_four_workers_write_the_bytes_of_one(calm: Path, text: Path, tmp_path: Path) -> None:
     convert("text", text, tmp_path / "d", workers=4, unit_mib=1)
+
+    assert bytes_of(tmp_path / "d") == bytes_of(calm)
+
+
+@pytest.mark.usefixtures("small_units")
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_three_ranks_write_the_bytes_of_one_run(order: tuple[int, ...], calm: Path, text: Path, tmp_path: Path) -> None:
+    shares = [convert_share("text", text, tmp_path / "d", rank=rank, world=3, unit_mib=1) for rank in order]
+
+    assert [share.manifest is not None for share in shares] == [False, False, True]
+    assert bytes_of(tmp_path / "d") == bytes_of(calm)
+    assert finish(tmp_path / "d") == shares[-1].manifest
+
+
+@pytest.mark.parametrize("table", ["structures", "contents", "labels", "handles"])
+def test_a_disk_that_is_full_at_any_table_is_told_as_such_and_the_run_goes_on(
+    table: str, calm: Path, text: Path, tmp_path: Path, small_units: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: ShardWriter, *arguments: Any) -> None:
+        if table in ("structures", arguments[0] if arguments else ""):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(self, *arguments)
+
+    name = "_write_waiting" if table == "structures" else "_write_table"
+    write = getattr(ShardWriter, name)
+    with monkeypatch.context() as patch:
+        patch.setattr(ShardWriter, name, refuse)
+        with pytest.raises(RunError, match=r"unit 00000: \[Errno 28\] No space left on device; what is done is kept"):
+            convert("text", text, tmp_path / "d", unit_mib=1)
+    assert not list((tmp_path / "d").rglob("*.tmp"))
+
+    convert("text", text, tmp_path / "d", unit_mib=1)
 
     assert bytes_of(tmp_path / "d") == bytes_of(calm)
 

@@ -122,10 +122,10 @@ def reproduce(
         num_done = len(units) - len(pending)
         show = _Show(on_progress, len(units), num_done) if on_progress is not None else None
         run = _RunOne(name, data, directory, scale, facts, show if jobs == 1 else None)
-        for unit in run_units(run, pending, workers=jobs):
+        for done in run_units(run, pending, workers=jobs):
             num_done += 1
             if show is not None:
-                show.end(unit["name"])
+                show.end(done.unit["name"])
             if num_done < len(units):
                 experiment.report(read_runs(experiment, directory), scale, directory)
         return experiment.report(read_runs(experiment, directory), scale, directory)

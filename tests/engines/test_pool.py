@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,8 @@ import pytest
 import small_units
 from small_units import run_unit
 
-from lisdata.engines import run_units
-from lisdata.errors import BadRecordError, Place
+from lisdata.engines import deaths, pool, run_units
+from lisdata.errors import BadRecordError, Place, RunError
 
 Unit = dict[str, Any]
 
@@ -44,7 +45,7 @@ def log(tmp_path: Path) -> Path:
 def test_each_unit_is_run_once_and_yielded(workers: int, log: Path, tmp_path: Path) -> None:
     run = partial(run_unit, tmp_path, {"log": str(log)})
 
-    done = [unit["name"] for unit in run_units(run, units(7), workers=workers)]
+    done = [one.unit["name"] for one in run_units(run, units(7), workers=workers)]
 
     assert sorted(done) == [unit["name"] for unit in units(7)]
     assert all(len((log / name).read_text().split()) == 1 for name in done)
@@ -99,3 +100,58 @@ def test_workers_end_with_the_run_that_began_them(sent: signal.Signals, code: in
     assert process.wait() == code
     while any(is_alive(worker) for worker in workers):
         time.sleep(0.02)
+
+
+def test_a_dead_worker_is_told_and_its_units_run_again_alone(
+    log: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = {"log": str(log), "how": "once kill", "disturbed": ["00002"]}
+
+    done = {one.unit["name"]: one.tries for one in run_units(partial(run_unit, tmp_path, plan), units(6), workers=3)}
+
+    assert sorted(done) == [unit["name"] for unit in units(6)]
+    assert done["00002"] == 2
+    (message,) = caplog.messages
+    assert message.startswith("a worker process died; run again (try 2 of 4): unit ")
+    assert "00002" in message
+
+
+def test_a_worker_that_keeps_dying_is_blamed_on_its_own_unit_alone(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deaths, "MAX_DEATHS", 2)
+    plan = {"log": str(log), "how": "kill", "disturbed": ["00001"]}
+    done = []
+
+    with pytest.raises(RunError, match=r"^unit 00001: its worker process died 3 times, killed from outside or out of"):
+        done.extend(run_units(partial(run_unit, tmp_path, plan), units(2), workers=2))
+
+
+def test_seconds_are_those_of_the_unit(log: Path, tmp_path: Path) -> None:
+    plan = {"log": str(log), "seconds": 0.2}
+
+    for workers in (1, 2):
+        done = list(run_units(partial(run_unit, tmp_path, plan), units(2), workers=workers))
+
+        assert all(one.seconds >= 0.2 for one in done)
+
+
+def test_an_interruption_that_another_thread_receives_waits_until_all_workers_are_started() -> None:
+    idle = threading.Event()
+    other = threading.Thread(target=idle.wait)
+    other.start()
+    reached = []
+
+    def start_workers() -> None:
+        with pool._interruptions_put_off():
+            signal.pthread_kill(other.ident or 0, signal.SIGINT)
+            time.sleep(0.1)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        start_workers()
+
+    idle.set()
+    other.join()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,0 +1,195 @@
+"""One unit of a conversion: slices of inputs become parts of a dataset, the same bytes each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from lisdata.conversion.config import unit_bytes
+from lisdata.conversion.fold import add_counts
+from lisdata.errors import PlanError
+from lisdata.inputs import MEBIBYTE, InputFile, InputSlice
+from lisdata.records import ParsedDocument, Records, TreeRecords
+from lisdata.registry import DocumentSource, Reject, load_converter, load_source
+from lisdata.rejects import RejectWriter
+from lisdata.runs import JsonDict
+from lisdata.shards.writer import ShardWriter
+from lisdata.structure import Structure
+
+_JOINED_BYTES = MEBIBYTE
+
+
+def convert_unit(
+    files: list[InputFile], given: dict[str, Any], directory: Path, plan: JsonDict, unit: JsonDict
+) -> JsonDict:
+    """Convert one unit and return its commit; the same bytes each time.
+
+    `given` are the options as the user gave them: the plan names files by what they hold, not by path. A unit that
+    turns out larger than planned (a compressed file) is written as several parts.
+    """
+    source, options, converter, converter_options = _tools(plan, given)
+    batches = _Batches(_PartWriter(directory, unit["name"], plan), source, converter, converter_options)
+    read = _document_reader(source) if isinstance(source, DocumentSource) else source.read
+    rejects = RejectWriter(directory, unit["name"], plan["on_error"])
+    converted: dict[int, int] = {}
+    reports: dict[str, dict[str, int]] = {}
+    slices = list(_slices(files, unit))
+    try:
+        for piece in slices:
+            converted.setdefault(piece.file.index, 0)
+            with rejects.reading(piece):
+                for records in read(piece, options, rejects.reject):
+                    batches.add(records)
+                    rejects.note_converted(records)
+                    add_counts(reports.setdefault(str(piece.file.index), {}), getattr(records, "counts", {}))
+                    converted[piece.file.index] += records.num_records
+        entries = batches.close()
+    except BaseException:
+        batches.abort()
+        rejects.abort()
+        raise
+    rejected, reject_files = rejects.close()
+    outputs = {name: entry for part in entries for name, entry in part.pop("files").items()}
+    counts = {
+        str(file): {"converted": done, "rejected": rejected.get(file, 0), "seen": done + rejected.get(file, 0)}
+        for file, done in converted.items()
+    }
+    found = {"unit": unit["name"], "parts": entries, "records": counts, "files": outputs | reject_files}
+    digests = [slice_ | {"digest": _digest(piece)} for slice_, piece in zip(unit["slices"], slices, strict=True)]
+    return found | {"reports": {file: report for file, report in reports.items() if report}, "read": digests}
+
+
+def _digest(piece: InputSlice) -> str | None:
+    """Return the digest of what was read, by then in the page cache; None for a URL, which would be fetched again."""
+    return piece.digest() if piece.file.is_local else None
+
+
+def unit_inputs(plan: JsonDict, unit: JsonDict) -> dict[int, JsonDict]:
+    """Return what the plan says of each input that a unit reads."""
+    return {piece["file"]: plan["inputs"][piece["file"]] for piece in unit["slices"]}
+
+
+def refuse_other_bytes(files: list[InputFile], commit: JsonDict) -> None:
+    """Raise PlanError when an input no longer holds the bytes that a unit read."""
+    for entry in commit["read"]:
+        file = files[entry["file"]]
+        if _digest(InputSlice(file=file, begin=entry["begin"], end=entry["end"])) != entry["digest"]:
+            raise PlanError(
+                f"{file.path}: changed since unit {commit['unit']} read it; use --fresh to start over, or --replan"
+            )
+
+
+def _tools(plan: JsonDict, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    source, converter = load_source(plan["source"]), load_converter(plan["converter"])
+    own = fields(source.options_type)
+    as_given = {f.name: given.get(f.name, f.default) for f in own if f.metadata.get("is_path") or f.metadata.get("pin")}
+    options = {k: _frozen(as_given.get(k, v)) for k, v in plan["options"].items()}
+    converter_options = {k: _frozen(v) for k, v in plan["converter_options"].items()}
+    return source, source.options_type(**options), converter, converter.options_type(**converter_options)
+
+
+def _slices(files: list[InputFile], unit: JsonDict) -> Iterator[InputSlice]:
+    for piece in unit["slices"]:
+        yield InputSlice(file=files[piece["file"]], begin=piece["begin"], end=piece["end"])
+
+
+def _weight(records: Records) -> int:
+    if isinstance(records, TreeRecords) and records.files is not None:
+        return int(records.end.sum())
+    return int(records.end[-1]) - int(records.begin[0]) if len(records.begin) else 0
+
+
+def _document_reader(source: DocumentSource) -> Callable[[InputSlice, Any, Reject], Iterator[ParsedDocument]]:
+    def read(piece: InputSlice, options: Any, reject: Reject) -> Iterator[ParsedDocument]:
+        document = source.read_document(piece, options, reject)
+        if document is not None:
+            yield document
+
+    return read
+
+
+class _Batches:
+    """Converts records and writes them: those of one table, or of documents that are about `_JOINED_BYTES` together."""
+
+    def __init__(self, parts: _PartWriter, source: Any, converter: Any, options: Any) -> None:
+        self._parts, self._source, self._converter, self._options = parts, source, converter, options
+        self._waiting: list[ParsedDocument] = []
+        self._num_waiting_bytes = 0
+
+    def add(self, records: Records | ParsedDocument) -> None:
+        if not isinstance(records, ParsedDocument):
+            self._convert(records)
+            return
+        self._waiting.append(records)
+        self._num_waiting_bytes += records.size
+        if self._num_waiting_bytes >= _JOINED_BYTES:
+            self._convert_waiting()
+
+    def close(self) -> list[JsonDict]:
+        self._convert_waiting()
+        return self._parts.close()
+
+    def abort(self) -> None:
+        self._parts.abort()
+
+    def _convert_waiting(self) -> None:
+        if self._waiting:
+            for records in self._source.to_records(self._waiting):
+                self._convert(records)
+        self._waiting, self._num_waiting_bytes = [], 0
+
+    def _convert(self, records: Records) -> None:
+        self._parts.append(self._converter.convert(records, self._options), _weight(records))
+
+
+class _PartWriter:
+    """Writes a unit's structures, going on to a new part after `unit_mib` of source."""
+
+    def __init__(self, directory: Path, unit: str, plan: JsonDict) -> None:
+        self._directory, self._unit = directory, unit
+        self._limit = unit_bytes(plan["unit_mib"])
+        self._compression = None if plan["compression"] == "none" else plan["compression"]
+        self._entries: list[JsonDict] = []
+        self._writer: ShardWriter | None = None
+        self._weight = 0
+
+    def append(self, batch: Any, weight: int) -> None:
+        if self._writer is not None and self._weight + weight > 2 * self._limit:
+            self._roll()
+        if self._writer is None:
+            name = f"part-{self._unit}-{len(self._entries):03d}"
+            self._writer = ShardWriter(self._directory, name, compression=self._compression)
+        self._writer.append(batch)
+        self._weight += weight
+
+    def close(self) -> list[JsonDict]:
+        self._roll()
+        return self._entries
+
+    def abort(self) -> None:
+        if self._writer is not None:
+            self._writer.abort()
+
+    def _roll(self) -> None:
+        if self._writer is not None:
+            self._entries.append(self._writer.close())
+        self._writer, self._weight = None, 0
+
+
+def iter_converted(files: list[InputFile], given: dict[str, Any], plan: JsonDict) -> Iterator[Structure]:
+    """Yield structures in memory; bad records are skipped where the plan does not say stop."""
+    source, options, converter, converter_options = _tools(plan, given)
+    for unit in plan["units"]:
+        rejects = RejectWriter(Path(), unit["name"], "stop" if plan["on_error"] == "stop" else "skip")
+        for piece in _slices(files, unit):
+            with rejects.reading(piece):
+                for records in source.read(piece, options, rejects.reject):
+                    batch = converter.convert(records, converter_options)
+                    for row in range(batch.structures.num_rows):
+                        yield Structure.from_arrow(batch, row)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -5,64 +5,98 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from lisdata.errors import ExportError
 from lisdata.exporters.targets import folder_paths, memory_path, moved_names, sweep_leftovers, target_names
-from lisdata.registry import ExportReport, load_exporter
+from lisdata.paths import StrPath
+from lisdata.registry import Exporter, ExportReport, load_exporter
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.dataset import InputInfo, Verify
 from lisdata.shards.manifest import TOKEN_FORMAT, read_manifest
 from lisdata.shards.merging import merge_datasets as merge
-from lisdata.shards.verifying import VerifyReport
-from lisdata.shards.verifying import verify_dataset as verify
+from lisdata.shards.verifying import OnFile, VerifyReport, verify_dataset
+from lisdata.storage import is_url, local_folder
 
 if TYPE_CHECKING:
+    from lisdata.storage.copying import CopyReport
     from lisdata.token_shards import TokenDataset
 
-__all__ = ["VerifyReport", "export", "merge", "open", "verify"]
+__all__ = ["VerifyReport", "copy", "export", "merge", "open", "verify"]
 
 Inputs = str | int | Sequence[str | int]
 _MAX_SHOWN_INPUTS = 20
 _LOG = logging.getLogger("lisdata")
 
 
-def open(path: str | Path, *, verify: Verify = "open") -> IncidenceDataset | TokenDataset:  # noqa: A001
-    """Open the dataset at `path`, of either form.
+def open(path: StrPath, *, verify: Verify = "open") -> IncidenceDataset | TokenDataset:  # noqa: A001
+    """Open the dataset at `path`, of either form: a folder, or a URL that fsspec opens, through a local cache.
 
     A missing or cut file raises DamagedShardError here; `verify="full"` hashes every file too.
     """
-    if read_manifest(Path(path))["format"] == TOKEN_FORMAT:
+    folder = local_folder(path)
+    if read_manifest(folder)["format"] == TOKEN_FORMAT:
         from lisdata.token_shards import TokenDataset
 
-        return TokenDataset(path, verify=verify)
-    return IncidenceDataset(path, verify=verify)
+        return TokenDataset(folder, verify=verify)
+    return IncidenceDataset(folder, verify=verify)
+
+
+def verify(path: StrPath, *, on_file: OnFile | None = None) -> VerifyReport:
+    """Check the dataset at `path`: the seal of its JSON files, sha256 of each file, schemas, counts and invariants.
+
+    All problems are collected, each naming its file. Of a URL the files there are read again, and the rows checked in
+    the cache. `on_file(bytes done, bytes in all, name)` is called after each file.
+    """
+    report = verify_dataset(local_folder(path), on_file=on_file)
+    if not is_url(path):
+        return report
+    from lisdata.storage.folders import Folder
+
+    remote = Folder.of(path)
+    problems = remote.problems(read_manifest(local_folder(path))["files"])
+    return replace(report, problems=(*problems, *report.problems))
+
+
+def copy(source: StrPath, to: StrPath, *, verify: bool = True, on_file: OnFile | None = None) -> CopyReport:
+    """Copy the dataset at `source` to `to`, each a folder or a URL (`lisdata.storage.copying.copy_dataset`)."""
+    from lisdata.storage.copying import copy_dataset
+
+    return copy_dataset(source, to, verify=verify, on_file=on_file)
 
 
 def export(
-    path: str | Path,
-    to: str | Path,
+    path: StrPath,
+    to: StrPath,
     *,
     format: str | None = None,  # noqa: A002
     inputs: Inputs = (),
     force: bool = False,
+    prefixes: Sequence[str] = (),
 ) -> tuple[ExportReport, ...]:
-    """Write an incidence dataset back: each input by its source's exporter, or all by the exporter `format`.
+    """Write a dataset back: each input by its source's exporter, or all by the exporter `format`.
 
     `inputs` chooses some by name (the input's, or that of its file) or number; all when it is empty. `to` becomes a
     file when there is one input, else a folder of files with the inputs' names; where two want one name, a warning of
     the logger "lisdata" says which name an input has instead. A report a format; its `losses` name what is not there.
+    `prefixes` (NAME=IRI) shorten the IRIs of turtle, trig and rdfxml, beside well-known ones.
     Raises ExportError rather than write over a file, unless `force`, or into the dataset.
+
+    A token dataset needs a `format` of `lisdata.token_formats`, and `to` becomes a folder (`export_tokens`).
     """
-    dataset, target = IncidenceDataset(path), Path(to)
+    found = open(path)
+    if not isinstance(found, IncidenceDataset):
+        return (_export_tokens(found, to, format, inputs, force=force),)
+    dataset, target = found, Path(to)
     chosen = _choose_inputs(dataset.inputs, inputs)
     groups: dict[str, list[InputInfo]] = {} if format is None else {format: list(chosen)}
     for info in chosen if format is None else ():
         groups.setdefault(info.exporter, []).append(info)
     if not groups:
         raise ExportError(f"{path}: made in memory, not from a source: name a format (structures works for all)")
-    exporters = {name: load_exporter(name) for name in groups}
+    exporters = {name: _with_prefixes(load_exporter(name), prefixes) for name in groups}
     suffixes: dict[str, str] = {name: getattr(exporter, "suffix", "") for name, exporter in exporters.items()}
     is_folder = target.is_dir() or len(chosen) > 1
     paths = [
@@ -82,6 +116,33 @@ def export(
     if not dataset.inputs and not reports[0].files:
         raise ExportError(f"{path}: made in memory: expected a format for that (structures), found {format}")
     return reports
+
+
+def _with_prefixes(exporter: Exporter, prefixes: Sequence[str]) -> Exporter:
+    """Return an exporter that uses the prefixes; ValueError for one that has none."""
+    if not prefixes:
+        return exporter
+    if not hasattr(exporter, "prefixes"):
+        raise ValueError(f"exporter {exporter.name} writes no prefixes; turtle, trig and rdfxml do")
+    changed: Exporter = replace(cast(Any, exporter), prefixes=tuple(prefixes))
+    return changed
+
+
+def _export_tokens(
+    dataset: TokenDataset,
+    to: StrPath,
+    format: str | None,  # noqa: A002
+    inputs: Inputs,
+    *,
+    force: bool,
+) -> ExportReport:
+    from lisdata.token_formats import EXPORTED, export_tokens
+
+    if format is None:
+        raise ExportError(f"{dataset.path}: rows of tokens have no source: name a format of {', '.join(EXPORTED)}")
+    if inputs or inputs == 0:
+        raise ValueError("inputs are those of a dataset of structures; rows of tokens have none")
+    return export_tokens(dataset, to, format, force=force)
 
 
 def _choose_inputs(known: tuple[InputInfo, ...], wanted: Inputs) -> tuple[InputInfo, ...]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from lisdata.errors import DamagedShardError
 from lisdata.kernels.arrays import one_array
+from lisdata.paths import StrPath
 from lisdata.schema import TABLES, check_schema
 from lisdata.shards.manifest import (
     INCIDENCE_FORMAT,
@@ -24,6 +25,7 @@ from lisdata.shards.manifest import (
     read_manifest,
 )
 from lisdata.shards.positions import POSITION, SIGMA, read_positions
+from lisdata.storage import local_folder
 from lisdata.structure import Structure, StructureReader
 
 T = TypeVar("T")
@@ -189,16 +191,16 @@ class _RowIndex:
 
 
 class IncidenceDataset:
-    """A dataset of structures on disk.
+    """A dataset of structures in a folder, or at a URL that fsspec opens, through the local cache.
 
     `verify`: "open" checks that every file is there, whole by its size, and has the footer and schema of its table;
     "full" also hashes each file; "none" trusts.
     """
 
-    def __init__(self, path: str | Path, *, verify: Verify = "open") -> None:
+    def __init__(self, path: StrPath, *, verify: Verify = "open") -> None:
         if verify not in get_args(Verify):
             raise ValueError(f"expected verify to be one of {', '.join(get_args(Verify))}, got {verify!r}")
-        self.path = Path(path)
+        self.path = local_folder(path)
         self.manifest = read_manifest(self.path, INCIDENCE_FORMAT)
         if verify != "none":
             (check_hashes if verify == "full" else check_sizes)(self.path, self.manifest)

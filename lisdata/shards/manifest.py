@@ -11,6 +11,7 @@ import orjson
 
 from lisdata.atomic import write_atomically
 from lisdata.errors import DamagedShardError, SchemaError
+from lisdata.paths import StrPath
 from lisdata.schema import SCHEMA_VERSION
 from lisdata.shards.manifest_shapes import check_any_manifest, check_incidence_manifest, check_token_manifest
 
@@ -34,19 +35,28 @@ def sealed(body: dict[str, Any]) -> bytes:
 
 def read_sealed(path: Path) -> dict[str, Any]:
     """Return the body of a sealed file; raise DamagedShardError when it is missing or not what was written."""
+    return unseal(_read(path), path)
+
+
+def unseal(data: bytes, what: StrPath) -> dict[str, Any]:
+    """Undo `sealed`; raise DamagedShardError, naming the file `what`, when the bytes are not what was written."""
     try:
-        data = path.read_bytes()
         found = orjson.loads(data)
-    except FileNotFoundError:
-        raise DamagedShardError(f"{path}: expected this file, found none") from None
     except orjson.JSONDecodeError as error:
-        raise DamagedShardError(f"{path}: expected JSON, found {error}") from error
+        raise DamagedShardError(f"{what}: expected JSON, found {error}") from error
     if not isinstance(found, dict) or "self_sha256" not in found:
-        raise DamagedShardError(f"{path}: expected a sealed JSON object with self_sha256, found none")
+        raise DamagedShardError(f"{what}: expected a sealed JSON object with self_sha256, found none")
     body = {name: value for name, value in found.items() if name != "self_sha256"}
     if sealed(body) != data:
-        raise DamagedShardError(f"{path}: its bytes are not those that were written (self_sha256 does not match)")
+        raise DamagedShardError(f"{what}: its bytes are not those that were written (self_sha256 does not match)")
     return body
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DamagedShardError(f"{path}: expected this file, found none") from None
 
 
 def file_entry(path: Path) -> dict[str, Any]:
@@ -77,42 +87,51 @@ def read_manifest(directory: Path, expected_format: str | None = None) -> dict[s
     path = directory / MANIFEST
     if not path.exists() and (directory / "plan.json").exists():
         raise DamagedShardError(f"{directory}: the run that writes it has not finished (no {MANIFEST}): run it again")
-    body = read_sealed(path)
+    return parse_manifest(_read(path), path, expected_format)
+
+
+def parse_manifest(data: bytes, what: StrPath, expected_format: str | None = None) -> dict[str, Any]:
+    """Return the manifest with these bytes, checked as by `read_manifest`; `what` names the file in errors."""
+    body = unseal(data, what)
     version = body.get("schema_version")
     if type(version) is not int or version > SCHEMA_VERSION or version < 1:
-        raise SchemaError(f"{path}: expected a schema version up to {SCHEMA_VERSION}, found {version}")
+        raise SchemaError(f"{what}: expected a schema version up to {SCHEMA_VERSION}, found {version}")
     if expected_format is not None and body.get("format") != expected_format:
-        raise SchemaError(f"{path}: expected format {expected_format}, found {body.get('format')}")
-    check_any_manifest(path, body)
+        raise SchemaError(f"{what}: expected format {expected_format}, found {body.get('format')}")
+    check_any_manifest(what, body)
     for name in body["files"]:
-        check_inside(directory, name)
+        _check_name(name, what)
     if body["format"] == INCIDENCE_FORMAT:
-        check_incidence_manifest(path, body)
-        check_parts(directory, body)
+        check_incidence_manifest(what, body)
+        check_parts(what, body)
     if body["format"] == TOKEN_FORMAT:
-        check_token_manifest(path, body)
+        check_token_manifest(what, body)
     return body
 
 
 def check_inside(directory: Path, name: str) -> Path:
     """Return directory / name; raise SchemaError when the name leaves the folder."""
-    parts = Path(name).parts
-    is_name = "\0" not in name and len(os.fsencode(name)) <= _MAX_NAME_BYTES
-    if not parts or not is_name or Path(name).is_absolute() or ".." in parts or "\\" in name:
-        raise SchemaError(f"{directory / MANIFEST}: expected names inside the folder, found {name!r}")
+    _check_name(name, directory / MANIFEST)
     return directory / name
 
 
-def check_parts(directory: Path, body: dict[str, Any]) -> None:
+def _check_name(name: str, what: StrPath) -> None:
+    parts = Path(name).parts
+    is_name = "\0" not in name and len(os.fsencode(name)) <= _MAX_NAME_BYTES
+    if not parts or not is_name or Path(name).is_absolute() or ".." in parts or "\\" in name:
+        raise SchemaError(f"{what}: expected names inside the folder, found {name!r}")
+
+
+def check_parts(what: StrPath, body: dict[str, Any]) -> None:
     """Raise SchemaError unless the tables of the parts, and no others, are among the files of the manifest."""
     tables = [f"{table}/{part['name']}.arrow" for part in body["parts"] for table in PART_TABLES]
     for name in tables:
         if name not in body["files"]:
-            raise SchemaError(f"{directory / MANIFEST}: expected {name!r} among its files, found it only as a part")
+            raise SchemaError(f"{what}: expected {name!r} among its files, found it only as a part")
     folders = tuple(f"{table}/" for table in PART_TABLES)
     for name in sorted(set(body["files"]).difference(tables)):
         if name.startswith(folders):
-            raise SchemaError(f"{directory / MANIFEST}: expected each table to be of a part, found {name!r} of none")
+            raise SchemaError(f"{what}: expected each table to be of a part, found {name!r} of none")
 
 
 def check_sizes(directory: Path, body: dict[str, Any]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from lisdata.errors import DamagedShardError
 from lisdata.json_shape import COUNT, MapOf, Shape, find_mismatch
+from lisdata.paths import StrPath
 
 COUNTED = ("structures", "occurrences", "instances", "incidences", "cells", "contents", "labels")
 
@@ -56,31 +56,32 @@ _TOKENS = {
     "kinds?": _COUNTS,
     "report?": _COUNTS,
     "config?": dict,
+    "compression?": str,
     "dataset?": str,
     "lisdata?": str,
 }
 Find = Callable[[dict[str, Any]], Iterator[str]]
 
 
-def check_any_manifest(path: Path, body: dict[str, Any]) -> None:
+def check_any_manifest(what: StrPath, body: dict[str, Any]) -> None:
     """Raise DamagedShardError, naming file and field, unless `body` has what every manifest has."""
-    _refuse_first(path, body, _ANY_FORMAT, lambda _: iter(()))
+    _refuse_first(what, body, _ANY_FORMAT, lambda _: iter(()))
 
 
-def check_incidence_manifest(path: Path, body: dict[str, Any]) -> None:
+def check_incidence_manifest(what: StrPath, body: dict[str, Any]) -> None:
     """Raise DamagedShardError unless `body` is that of a dataset of structures: its types, numbers and sums."""
-    _refuse_first(path, body, _INCIDENCE, _incidence_conflicts)
+    _refuse_first(what, body, _INCIDENCE, _incidence_conflicts)
 
 
-def check_token_manifest(path: Path, body: dict[str, Any]) -> None:
+def check_token_manifest(what: StrPath, body: dict[str, Any]) -> None:
     """Raise DamagedShardError unless `body` is that of a token dataset: its types, numbers and sums."""
-    _refuse_first(path, body, _TOKENS, _token_conflicts)
+    _refuse_first(what, body, _TOKENS, _token_conflicts)
 
 
-def _refuse_first(path: Path, body: dict[str, Any], shape: Shape, find_conflicts: Find) -> None:
+def _refuse_first(what: StrPath, body: dict[str, Any], shape: Shape, find_conflicts: Find) -> None:
     problem = find_mismatch(body, shape) or next(find_conflicts(body), None)
     if problem is not None:
-        raise DamagedShardError(f"{path}: {problem}")
+        raise DamagedShardError(f"{what}: {problem}")
 
 
 def _incidence_conflicts(body: dict[str, Any]) -> Iterator[str]:

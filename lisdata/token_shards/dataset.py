@@ -15,6 +15,8 @@ import pyarrow as pa
 from lisdata.errors import DamagedShardError, SchemaError
 from lisdata.schema import StructureKind
 from lisdata.shards.manifest import TOKEN_FORMAT, canonical_json, check_hashes, check_sizes, read_manifest
+from lisdata.storage import local_folder
+from lisdata.token_shards.archive import refuse_archive
 from lisdata.token_shards.batch import TokenBatch
 from lisdata.token_shards.schema import KIND, RECORD_ID, TokenSchema
 from lisdata.token_shards.segments import DOCUMENT, TOKEN_KIND, Segments, copy_rows, map_segments, record_id_of
@@ -25,6 +27,7 @@ ROLES = "roles.json"
 class TokenDataset:
     """The rows of a token dataset, in the order of its parts: a map-style dataset of PyTorch.
 
+    `path` is a folder, or a URL that fsspec opens, which is fetched into the local cache first.
     `columns` chooses some of the stored columns (`document` and `token_kind` stay). `verify`: "open" checks that every
     file is there, whole, with the schema and the rows that the manifest says; "full" also hashes each file and checks
     every row; "none" puts all of it off to the first use. Pickled copies (worker processes) open the files again.
@@ -37,8 +40,9 @@ class TokenDataset:
         verify: Literal["none", "open", "full"] = "open",
         columns: Sequence[str] | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path = local_folder(path)
         self.manifest = read_manifest(self.path, TOKEN_FORMAT)
+        refuse_archive(self.path, self.manifest)
         self.schema = TokenSchema.from_json(self.manifest.get("schema"), str(self.path))
         chosen = self.schema.names if columns is None else tuple(columns)
         for name in chosen:

@@ -1,0 +1,69 @@
+"""Rows from Arrow tables of any origin: which columns are tokens, and their values laid end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lisdata.errors import SchemaError
+from lisdata.token_formats.column_choice import ColumnChoice, choose_columns
+from lisdata.token_formats.formats import ImportOptions
+from lisdata.token_formats.row_blocks import RowBlock
+from lisdata.token_shards.schema import INPUT_IDS, KIND, RECORD_ID
+
+
+def find_columns(schema: pa.Schema, options: ImportOptions, origin: str) -> ColumnChoice:
+    """Choose the columns of integers a token; raise SchemaError where those asked for are not such."""
+    types = dict(zip(schema.names, schema.types, strict=True))
+    kind, record_id = types.get(KIND, pa.null()), types.get(RECORD_ID, pa.null())
+    return choose_columns(
+        schema.names,
+        [name for name, type_ in types.items() if _is_integers(type_)],
+        options,
+        has_kind=pa.types.is_integer(kind),
+        has_record_id=pa.types.is_string(record_id) or pa.types.is_large_string(record_id),
+        origin=origin,
+        describe=lambda name: str(types[name]),
+    )
+
+
+def _is_integers(type_: pa.DataType) -> bool:
+    is_list = pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
+    return bool(is_list and pa.types.is_integer(type_.value_type))
+
+
+def iter_rows(batches: Iterable[pa.RecordBatch], columns: ColumnChoice, origin: str) -> Iterator[RowBlock]:
+    """Yield the rows of record batches that have the `stored` columns; SchemaError for nulls and uneven lists."""
+    first_row = 0
+    for batch in batches:
+        yield _block(batch, columns, f"{origin}: rows from {first_row}")
+        first_row += batch.num_rows
+
+
+def _block(batch: pa.RecordBatch, columns: ColumnChoice, where: str) -> RowBlock:
+    for name in columns.stored:
+        if batch.column(name).null_count:
+            raise SchemaError(f"{where}: column {name}: expected a value in each row, found nulls")
+    lengths = pc.list_value_length(batch.column(columns.arrays[INPUT_IDS]))
+    values: dict[str, Any] = {}
+    for name, stored in columns.arrays.items():
+        array = batch.column(stored)
+        if not pc.list_value_length(array).cast(pa.int64()).equals(lengths.cast(pa.int64())):
+            raise SchemaError(
+                f"{where}: column {stored}: expected as many values as {columns.arrays[INPUT_IDS]} in each row; "
+                "name the columns to take, without this one"
+            )
+        flat = array.flatten()
+        if flat.null_count:
+            raise SchemaError(f"{where}: column {stored}: expected integers, found nulls among them")
+        values[name] = np.asarray(flat)
+    return RowBlock(
+        offsets=np.concatenate(([0], np.cumsum(np.asarray(lengths), dtype=np.int64))),
+        columns=values,
+        kinds=np.asarray(batch.column(KIND)) if columns.has_kind else None,
+        record_ids=batch.column(RECORD_ID) if columns.has_record_id else None,
+    )

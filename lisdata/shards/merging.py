@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from lisdata.atomic import sync_path
 from lisdata.errors import PlanError
+from lisdata.paths import StrPath
 from lisdata.shards.collisions import refuse_collisions
 from lisdata.shards.dataset import IncidenceDataset, Part
 from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, write_manifest
 from lisdata.shards.same_as import same_as_names
+from lisdata.shards.table_keys import scopes_in_several
+
+_LOG = logging.getLogger("lisdata")
 
 
-def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
+def merge_datasets(sources: Sequence[StrPath], to: StrPath) -> dict[str, Any]:
     """Write the parts of `sources`, in order, as one dataset at `to` and return its manifest.
 
-    Raises PlanError for structures that two datasets share (they would be there twice), and KeyCollisionError when one
-    key stands for two contents. The dataset is made in a folder beside `to` and renamed when whole,
-    so that a merge that was killed is simply done again.
+    Raises PlanError for structures that two datasets share, told by record ids (they would be there twice), and
+    KeyCollisionError when one key stands for two contents. The dataset is made in a folder beside `to` and renamed when
+    whole, so that a merge that was killed is simply done again. A warning of the logger "lisdata" names each table
+    whose rows come from two datasets: rows of one key become one there.
     """
     target = Path(to)
     if any(target.resolve().is_relative_to(Path(source).resolve()) for source in sources):
@@ -31,6 +41,7 @@ def merge_datasets(sources: list[str | Path], to: str | Path) -> dict[str, Any]:
     _refuse_shared_inputs(datasets)
     _refuse_shared_parts(datasets)
     refuse_collisions([part for dataset in datasets for part in dataset.parts])
+    _tell_tables_that_meet(datasets)
     merged: dict[str, Any] = {
         "format": INCIDENCE_FORMAT,
         "origins": [],
@@ -81,6 +92,13 @@ def _take_over(dataset: IncidenceDataset, target: Path, merged: dict[str, Any]) 
             merged[total][name] = merged[total].get(name, 0) + count
 
 
+def _tell_tables_that_meet(datasets: list[IncidenceDataset]) -> None:
+    for scope, numbers in scopes_in_several(datasets).items():
+        where = ", ".join(str(datasets[number].path) for number in numbers)
+        advice = "where they are other rows, convert with --namespace"
+        _LOG.warning("rows of %s are in %s: equal keys show one content; %s", scope, where, advice)
+
+
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
@@ -92,13 +110,27 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _refuse_shared_inputs(datasets: list[IncidenceDataset]) -> None:
-    seen: dict[str, str] = {}
+    """Refuse structures of one input that stand in two of the datasets; two shares of it have none in common."""
+    seen: dict[str, list[tuple[IncidenceDataset, int]]] = {}
     for dataset in datasets:
         for info in dataset.inputs:
-            here = f"{info.name} of {dataset.path}"
-            if info.scope in seen and info.records["converted"]:
-                raise PlanError(f"{here} is {seen[info.scope]} again: its facts would be in the merged dataset twice")
-            seen[info.scope] = here
+            here = (dataset, info.index)
+            for other in seen.get(info.scope, ()) if info.records["converted"] else ():
+                if dataset is other[0] or not _record_ids(*here).isdisjoint(_record_ids(*other)):
+                    where = f"{info.name} of {dataset.path} is {other[0].inputs[other[1]].name} of {other[0].path}"
+                    raise PlanError(f"{where} again: its facts would be in the merged dataset twice")
+            seen.setdefault(info.scope, []).append(here)
+
+
+def _record_ids(dataset: IncidenceDataset, file_index: int) -> set[str]:
+    """Return the ids of the structures of an input."""
+    found: set[str] = set()
+    for part in dataset.parts:
+        if file_index in part.inputs:
+            for batch in part.iter_batches("structures", ("record_id", "source")):
+                files = np.asarray(batch.column("source").field("file")) + part.first_file
+                found.update(batch.column("record_id").filter(pa.array(files == file_index)).to_pylist())
+    return found
 
 
 def _refuse_shared_parts(datasets: list[IncidenceDataset]) -> None:

@@ -4,9 +4,10 @@
     python benchmarks/hexatag.py --rows spacy --text emma.txt --unit line
 
 Rows "codec" are arrays in memory to arrays in memory: the sentences of the treebanks are repeated up to --words. Rows
-"road" convert the treebanks, repeated up to --treebank-mb, to shards. Rows "spacy" parse and convert a text, where
-spaCy and its English pipeline are installed. The reference (rycolab/parsing-as-tagging) is not run here: its speed was
-measured once, on the test file of English-EWT, and is a constant.
+"road" convert the treebanks, repeated up to --treebank-mb, to shards. Rows "spacy" parse and convert a text, by spaCy
+and by the English hexatagger, where spaCy and its English pipeline are installed. The reference
+(rycolab/parsing-as-tagging) is not run here: its speed was measured once, on the test file of English-EWT, and is a
+constant.
 """
 
 from __future__ import annotations

@@ -14,8 +14,11 @@ from lisdata.cli.hexatag import TEXT_UNIT_MIB, TREEBANK_UNIT_MIB
 from lisdata.conversion import convert
 from lisdata.inputs import InputSlice, find_inputs
 from lisdata.parsers.spacy_pipeline import SpacyParser, cut_text, spacy_parser
+from lisdata.parsers.tagger import TaggerParser
 from lisdata.sources.parsed_records import texts_to_parse
 from lisdata.sources.text import TEXT, TextOptions
+from lisdata.tagger.prediction import PRECISIONS, find_precision
+from lisdata.tagger.weights import ENGLISH, load_tagger
 
 PLAIN, BARE = "plain Python's split", "bare nlp.pipe"
 BATCH_TEXTS, BATCH_CHARACTERS = 64, 50_000  # as lisdata gives them to spaCy, which holds 3.5 kB a character
@@ -79,7 +82,7 @@ def iter_sentences(path: Path) -> Iterator[list[tuple[str, int, str]]]:
 
 
 def spacy_rows(texts: Sequence[Path], folder: Path, num_bytes: int, unit: str) -> list[Row]:
-    """Return text to shards and the parser alone, beside the same pipeline on the same pieces of text, after a round.
+    """Return text to shards and parsers alone, beside the same pipeline on the same pieces of text, after a round.
 
     Raises ParserError where spaCy or its English pipeline is not installed.
     """
@@ -95,7 +98,25 @@ def spacy_rows(texts: Sequence[Path], folder: Path, num_bytes: int, unit: str) -
         Row(label=BARE, run=partial(parse_barely, parser, pieces), num_words=num_words),
         Row(label="parser alone", run=partial(parser.parse_flat, units), num_words=num_words, beside=BARE),
         Row(label="text to zstd shards", run=run, num_words=num_words, beside=BARE),
+        *tagger_rows(path, folder, units, unit),
     ]
+
+
+def tagger_rows(path: Path, folder: Path, units: Sequence[str], unit: str) -> list[Row]:
+    """Return the same text parsed by the English hexatagger, whose words are not quite spaCy's, and to shards."""
+    run = partial(convert_file, path, folder, "parsed", parser="tagger", unit=unit)
+    num_words = run()["words"]
+    network = load_tagger(ENGLISH)
+    rows = [
+        Row(
+            label=f"tagger alone, {precision}",
+            run=partial(TaggerParser(network, precision=precision).parse_flat, units),
+            num_words=num_words,
+            beside=BARE,
+        )
+        for precision in PRECISIONS
+    ]
+    return [*rows, Row(label=f"tagger, text to shards, {find_precision()}", run=run, num_words=num_words, beside=BARE)]
 
 
 def read_units(path: Path, unit: str) -> list[str]:

@@ -95,7 +95,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 @pytest.mark.parametrize("name", ["", "stanza", "spacy:", "spacyx", "python", "python:", "python:os", "python::f"])
 def test_a_name_of_no_parser_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="expected a parser spacy, spacy:MODEL or python:MODULE:FUNCTION"):
+    with pytest.raises(ValueError, match="expected a parser spacy, spacy:MODEL, tagger, tagger:FOLDER or python:"):
         load_parser(name)
 
 

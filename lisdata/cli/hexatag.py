@@ -9,18 +9,16 @@ import click
 
 from lisdata.cli.converting import ConvertCommand, convert_options, run_conversion
 from lisdata.cli.options import example
+from lisdata.cli.terminal import say
 
 TREEBANK_UNIT_MIB, TEXT_UNIT_MIB = 64, 1  # a minute or so to parse
-_CHOICES = "conllu (the files' own trees), spacy, spacy:MODEL or python:MODULE:FUNCTION"
+_CHOICES = "conllu (the files' own trees), spacy, spacy:MODEL, tagger, tagger:FOLDER or python:MODULE:FUNCTION"
 
 
 class _ParserName(click.ParamType):  # type: ignore[type-arg]  # not generic in every version
     """The name of a parser, or conllu."""
 
     name = "parser"
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return f"Choose {_CHOICES}."
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from lisdata.parsers.loading import check_parser_name
@@ -33,7 +31,9 @@ class _ParserName(click.ParamType):  # type: ignore[type-arg]  # not generic in 
         return value
 
 
-def _hexatag(paths: tuple[str, ...], to: Path, parser: str, unit_mib: int | None, **rest: Any) -> None:
+def _hexatag(paths: tuple[str, ...], to: Path, parser: str | None, unit_mib: int | None, **rest: Any) -> None:
+    if parser is None:
+        parser = _choose_parser(paths)
     chosen = {name: value for name in ("unit", "batch_size") if (value := rest.pop(name)) is not None}
     chosen["non_projective"] = rest.pop("non_projective")
     if parser == "conllu":
@@ -43,6 +43,22 @@ def _hexatag(paths: tuple[str, ...], to: Path, parser: str, unit_mib: int | None
 
     pin_parser(parser)  # a missing one is told before anything is written
     run_conversion("parsed", paths, to, chosen | {"parser": parser}, unit_mib=unit_mib or TEXT_UNIT_MIB, **rest)
+
+
+def _choose_parser(paths: tuple[str, ...]) -> str:
+    """Return the parser of text where none was named, and tell it."""
+    from lisdata.parsers import ParserError, pin_parser
+    from lisdata.sources.conllu import CONLLU
+
+    if any(suffix in CONLLU.suffixes for path in paths for suffix in Path(path).suffixes):
+        raise click.UsageError(f"Missing option '--parser'. Choose {_CHOICES}.")
+    try:
+        pin_parser("spacy")
+    except ParserError:
+        say("parser: tagger, the English hexatagger of lisdata (the better-known spacy is not installed)", err=True)
+        return "tagger"
+    say("parser: spacy", err=True)
+    return "spacy"
 
 
 hexatag = ConvertCommand(
@@ -57,10 +73,11 @@ hexatag = ConvertCommand(
         click.Argument(["paths"], nargs=-1, required=True, metavar="PATH..."),
         click.Option(
             ["--parser"],
-            required=True,
             type=_ParserName(),
-            metavar="conllu|spacy[:MODEL]|python:MODULE:FUNCTION",
-            help="The trees of CoNLL-U, a pipeline of spaCy, or any function as lisdata.parsers describes it.",
+            metavar="conllu|spacy[:MODEL]|tagger[:FOLDER]|python:MODULE:FUNCTION",
+            help="The trees of CoNLL-U; a pipeline of spaCy; the English hexatagger of lisdata, or one trained anew "
+            "(lisdata tagger train); any function as lisdata.parsers describes it. Without it text is parsed by spacy "
+            "where that is installed, else by tagger.",
         ),
         click.Option(
             ["--non-projective"],

@@ -11,9 +11,8 @@ from lisdata.errors import BadRecordError
 from lisdata.hexatag import TreeFault
 from lisdata.inputs import InputSlice
 from lisdata.parsers.flat import FlatParses, join_parses
-from lisdata.parsers.loading import check_parser_name, load_parser, parse_flat, pin_parser
+from lisdata.parsers.loading import check_parser_name, load_parser, makes_batches, parse_flat, pin_parser
 from lisdata.parsers.sentences import Parser
-from lisdata.parsers.spacy_pipeline import SpacyParser
 from lisdata.records import SentenceRecords, TextRecords
 from lisdata.registry import Reject
 from lisdata.sources.parsed_records import make_records, texts_to_parse
@@ -29,8 +28,8 @@ class ParsedTextOptions:
     parser: str = field(
         default="spacy",
         metadata={
-            "help": "spacy, spacy:MODEL (a pipeline that is installed, or its folder) or python:MODULE:FUNCTION "
-            "(any function as lisdata.parsers describes it).",
+            "help": "spacy, spacy:MODEL (a pipeline that is installed, or its folder), tagger (the English hexatagger "
+            "of this package), tagger:FOLDER or python:MODULE:FUNCTION (any function as lisdata.parsers describes it).",
             "pin": pin_parser,
         },
     )
@@ -102,8 +101,7 @@ class ParsedTextSource:
 def _parse(piece: InputSlice, units: TextRecords, options: ParsedTextOptions, parser: Parser) -> FlatParses:
     """Return the sentences of all units."""
     texts = texts_to_parse(units)
-    makes_batches = isinstance(parser, SpacyParser)  # and is faster the more it is given
-    calls = list(_iter_calls(texts, len(texts) if makes_batches else options.batch_size))
+    calls = list(_iter_calls(texts, len(texts) if makes_batches(parser) else options.batch_size))
     parts = [
         parse_flat(texts[call.start : call.stop], parser, options.parser, partial(_place, piece, units, call.start))
         for call in calls

@@ -64,8 +64,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(text: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "Missing option '--parser'. Choose conllu (the files' own trees), spacy, spacy:MODEL or python:"),
-        (["--parser", "stanza"], 2, "spacy, spacy:MODEL or python:MODULE:FUNCTION, got 'stanza'"),
+        (["--parser", "stanza"], 2, "tagger, tagger:FOLDER or python:MODULE:FUNCTION, got 'stanza'"),
         (["--parser", "conllu", "--unit", "line"], 2, "source conllu has no option unit"),
         (["--parser", RULE, "--non-projective", "bend"], 2, "'bend' is not one of"),
         (["--parser", "python:absent_module:parse"], 1, "No module named 'absent_module'"),

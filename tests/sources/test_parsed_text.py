@@ -303,7 +303,7 @@ def test_the_parser_is_given_so_many_units_at_once(path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"parser": "stanza"}, "expected a parser spacy, spacy:MODEL or python:MODULE:FUNCTION, got 'stanza'"),
+        ({"parser": "stanza"}, "tagger, tagger:FOLDER or python:MODULE:FUNCTION, got 'stanza'"),
         ({"batch_size": 0}, "expected at least 1 unit at once"),
         ({"max_document_bytes": 0}, "expected a limit of at least 1 byte"),
     ],

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from lisdata.checkpoints import latest, load_model
-from lisdata.encoding import EncodeConfig, load_tokenizer
+from lisdata.encoding import EncodeConfig
 from lisdata.errors import RecipeError
 from lisdata.evaluation import LIS_TABLE_3, evaluate_by_kind, window_perplexity, write_context_report
 from lisdata.loader import Loader
@@ -25,12 +25,17 @@ from lisdata.plots import plot_by_kind
 from lisdata.recipe import JsonDict, ModelStep, Recipe, recipe_settings
 from lisdata.recipe_tables import BY_KIND, DATA_KEYS, PERPLEXITY, data_settings, evaluate_settings
 from lisdata.schema import StructureKind
+from lisdata.special_tokens import mask_recipe, mask_settings, newline_id
 from lisdata.token_shards import TokenDataset
 from lisdata.token_shards.segments import DOCUMENT
 from lisdata.training import (
     Batch,
     BatchSource,
     LoaderBatches,
+    MaskedBatches,
+    MaskedSipeObjective,
+    MaskRecipe,
+    Objective,
     Progress,
     RegimeBatches,
     SipeObjective,
@@ -38,13 +43,22 @@ from lisdata.training import (
     TrainConfig,
     TrainResult,
     apply_tag_regime,
+    mask_tokens,
+    masked_token_loss,
+    masked_token_nll,
     next_token_loss,
+    next_token_nll,
     train,
 )
 
 OnTrain = Callable[[str], Callable[[Progress], None]]
 CHECKPOINT_EVERY = 100
-_OF_DATASET = {"vocabulary_size": 1, "num_roles": 1, "newline_id": 0}  # settings of models that a dataset gives
+_OF_DATASET = {
+    "vocabulary_size": 1,
+    "num_roles": 1,
+    "newline_id": 0,
+    "mask_id": 0,
+}  # settings of models that a dataset gives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +81,7 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
             batches,
             config,
             directory=DataFolders(root=root).model(step.label),
-            objective=SipeObjective() if step.settings.get("predicts_tags") else next_token_loss,
+            objective=objective_of(step),
             facts={"labels": dataset.manifest["roles"]},
             on_progress=on_progress(step.label),
         )
@@ -75,6 +89,14 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
         if not result.is_finished:
             break
     return results
+
+
+def objective_of(step: ModelStep) -> Objective:
+    """Return the loss of next or of masked tokens, with that of tags where the model predicts them."""
+    predicts_tags = step.settings.get("predicts_tags")
+    if find_model(step.model).is_masked:
+        return MaskedSipeObjective() if predicts_tags else masked_token_loss
+    return SipeObjective() if predicts_tags else next_token_loss
 
 
 def train_config(recipe: Recipe) -> TrainConfig:
@@ -126,17 +148,11 @@ def untrained(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> nn.Modu
     settings: JsonDict = {"vocabulary_size": dataset.schema.column("input_ids").maximum + 1}
     if "num_roles" in known:
         settings["num_roles"] = dataset.schema.column("role").maximum + 1
+    if "mask_id" in known:
+        settings |= mask_settings(dataset)
     if "newline_id" in known:
         settings["newline_id"] = newline_id(dataset)
     return build_model(step.model, seed=int(recipe.train.get("seed", 0)), **(settings | step.settings))
-
-
-def newline_id(dataset: TokenDataset) -> int:
-    """Return the token that ends a line; raise RecipeError where the tokenizer has no such one token."""
-    ids = load_tokenizer(dataset.path / dataset.manifest["tokenizer"]["file"]).encode_batch(["\n"]).ids
-    if len(ids) != 1:
-        raise RecipeError(f"{dataset.path}: models of lines need a tokenizer with one token for a newline")
-    return int(ids[0])
 
 
 def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: TrainConfig) -> BatchSource:
@@ -157,10 +173,14 @@ def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: T
     loader = Loader(dataset, config.batch_size, seed=config.seed, tail="drop", columns=chosen)
     facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
     facts |= {"columns": list(chosen), "attend": settings.attend}
-    batches = _AttendedBatches(LoaderBatches(loader, description=facts), settings.attend)
-    if settings.tag_regime is None:
-        return batches
-    return RegimeBatches(batches, settings.tag_regime, withhold=settings.withhold, seed=config.seed)
+    batches: BatchSource = _AttendedBatches(LoaderBatches(loader, description=facts), settings.attend)
+    if settings.tag_regime is not None:
+        batches = RegimeBatches(batches, settings.tag_regime, withhold=settings.withhold, seed=config.seed)
+    return MaskedBatches(batches, _masks(recipe, dataset)) if find_model(step.model).is_masked else batches
+
+
+def _masks(recipe: Recipe, dataset: TokenDataset) -> MaskRecipe:
+    return mask_recipe(dataset, rate=data_settings(recipe).mask_rate, seed=int(recipe.train.get("seed", 0)))
 
 
 def check_columns(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> None:
@@ -264,7 +284,13 @@ def _evaluate_by_kind(recipe: Recipe, root: Path, dataset: TokenDataset) -> str:
     for step in recipe.models:
         check_columns(recipe, step, dataset)
         models = {"before": untrained(recipe, step, dataset), "after": _trained(recipe, root, step, dataset)[0]}
-        sums = {when: evaluate_by_kind(m, _kind_batches(recipe, dataset), _KINDS) for when, m in models.items()}
+        is_masked = find_model(step.model).is_masked
+        nll = masked_token_nll if is_masked else next_token_nll
+        masks = _masks(recipe, dataset) if is_masked else None
+        sums = {
+            when: evaluate_by_kind(model, _kind_batches(recipe, dataset, masks), _KINDS, nll=nll)
+            for when, model in models.items()
+        }
         table[step.label] = {
             kind: {"tokens": after.num_tokens, "before": sums["before"][kind].mean, "after": after.mean}
             for kind, after in sums["after"].items()
@@ -279,8 +305,8 @@ def _evaluate_by_kind(recipe: Recipe, root: Path, dataset: TokenDataset) -> str:
 _KINDS = {int(kind): kind.label for kind in StructureKind}
 
 
-def _kind_batches(recipe: Recipe, dataset: TokenDataset) -> Iterator[Batch]:
-    """Yield batches in order, with `kind` spread over the tokens of rows that hold one structure."""
+def _kind_batches(recipe: Recipe, dataset: TokenDataset, masks: MaskRecipe | None) -> Iterator[Batch]:
+    """Yield batches in order, with `kind` spread over the tokens of rows that hold one structure, masked by `masks`."""
     limit, attend = evaluate_settings(recipe).max_batches, data_settings(recipe).attend
     regime = data_settings(recipe).tag_regime
     batches: Iterable[Batch] = Loader(dataset, train_config(recipe).batch_size, shuffle=False, tail="ragged")
@@ -289,7 +315,8 @@ def _kind_batches(recipe: Recipe, dataset: TokenDataset) -> Iterator[Batch]:
             return
         kind = batch["kind"][:, None].expand_as(batch["input_ids"])
         batch = attended(batch | {"kind": batch.get("token_kind", kind)}, attend)
-        yield batch if regime is None else apply_tag_regime(batch, regime, seed=train_config(recipe).seed)
+        batch = batch if regime is None else apply_tag_regime(batch, regime, seed=train_config(recipe).seed)
+        yield batch if masks is None else mask_tokens(batch, masks, step=number)
 
 
 def _format_by_kind(table: dict[str, dict[str, dict[str, float]]]) -> str:

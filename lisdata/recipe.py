@@ -6,7 +6,7 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from lisdata.errors import RecipeError
 from lisdata.settings import build_settings
@@ -16,18 +16,20 @@ JsonDict = dict[str, Any]
 CHARACTERS = "chars"  # the tokenizer that is no file
 _ENCODE_PATHS = ("tokenizer", "vocabulary", "labels", "label_table")
 _TABLES = ("name", "summary", "source", "encode", "model", "train", "evaluate")
-_SOURCE_KEYS = ("name", "source", "path", "options", "on_error", "unit_mib", "compression", "max_expansion")
+_SETTING_KEYS = ("on_error", "unit_mib", "compression", "max_expansion")
+_SOURCE_KEYS = ("name", "source", "path", "options", "sort_by", *_SETTING_KEYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStep:
-    """One `[[source]]`: files that `convert` turns into a dataset called `name`."""
+    """One `[[source]]`: files that `convert` turns into a dataset called `name`, its triples sorted by `sort_by`."""
 
     name: str
     source: str
     paths: tuple[str, ...]
     options: JsonDict = field(default_factory=dict)
     settings: JsonDict = field(default_factory=dict)
+    sort_by: Literal["subject", "graph"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,7 @@ class _SourceTable:
     path: tuple[str, ...]
     name: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    sort_by: Literal["subject", "graph"] | None = None
 
     def __post_init__(self) -> None:
         if not self.path or "" in self.path:
@@ -149,14 +152,15 @@ def _source(step: JsonDict, path: Path) -> SourceStep:
         if key not in step:
             raise RecipeError(f"{path}: expected source.{key}; give it with --set source.{key}=...")
     paths = [step["path"]] if isinstance(step["path"], str) else step["path"]
-    values = {key: step[key] for key in ("source", "name", "options") if key in step} | {"path": paths}
+    values = {key: step[key] for key in ("source", "name", "options", "sort_by") if key in step} | {"path": paths}
     table = recipe_settings(_SourceTable, values, "source", path)
     return SourceStep(
         name=table.source if table.name is None else table.name,
         source=table.source,
         paths=table.path,
         options=table.options,
-        settings={k: step[k] for k in ("on_error", "unit_mib", "compression", "max_expansion") if k in step},
+        settings={k: step[k] for k in _SETTING_KEYS if k in step},
+        sort_by=table.sort_by,
     )
 
 

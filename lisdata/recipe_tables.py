@@ -17,7 +17,8 @@ class DataSettings:
     "windows": random windows of `window` tokens of the whole dataset read as one text, of which the first `split` is
     for training. "loader": the dataset's rows, shuffled; the structures packed in a row see each other ("row": facts
     before text, LIS F.4) or not ("structure"). `tag_regime` says which hexatags a model of SiPE is given and which it
-    is to predict; `withhold` is the share of the given nonterminals that it has to do without.
+    is to predict; `withhold` is the share of the given nonterminals that it has to do without. `mask_rate` is the share
+    of tokens that a model of masked tokens is to predict.
     """
 
     data: Literal["windows", "loader"]
@@ -32,6 +33,7 @@ class DataSettings:
         | None
     ) = None  # fmt: skip
     withhold: float = 0.0
+    mask_rate: float = 0.15
 
     def __post_init__(self) -> None:
         if self.data == "windows" and self.window is None:
@@ -42,6 +44,8 @@ class DataSettings:
             raise ValueError("train: a tag_regime needs data = loader: windows have no tags")
         if not 0 <= self.withhold <= 1 or (self.withhold and self.tag_regime is None):
             raise ValueError(f"train: expected withhold, beside a tag_regime, from 0 to 1, got {self.withhold}")
+        if not 0 < self.mask_rate <= 1:
+            raise ValueError(f"train: expected a mask_rate above 0 and up to 1, got {self.mask_rate}")
         if not 0 < self.split < 1:
             raise ValueError(f"train: expected a split between 0 and 1, got {self.split}")
 

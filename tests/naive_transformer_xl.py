@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm
 
-from lisdata.models.transformer_xl import INJECTIONS, Block, LayerProjections, TransformerXl
+from lisdata.models.sipe_config import INJECTIONS
+from lisdata.models.tag_injection import LayerProjections
+from lisdata.models.transformer_xl import Block, TransformerXl
 
 Batch = dict[str, Tensor]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from lisdata.checkpoints import INDEX, CheckpointError, latest, load_model
-from lisdata.encoding import load_tokenizer
-from lisdata.errors import SchemaError
+from lisdata.encoding import Tokenizer, load_tokenizer
+from lisdata.errors import LisDataError, SchemaError
 from lisdata.evaluation.benchmark_report import report_blimp, report_syntaxgym, write_benchmark_report
 from lisdata.evaluation.blimp import evaluate_blimp, hash_paradigms, read_blimp
 from lisdata.evaluation.bootstrap import BootstrapDifference, SeedPairing
@@ -22,23 +24,31 @@ from lisdata.evaluation.item_results import (
     read_item_results,
     vote_over_seeds,
 )
+from lisdata.evaluation.masked_scorer import MaskedScorer, MaskedScoring
 from lisdata.evaluation.syntaxgym import Unit, counted_suites, evaluate_suites
 from lisdata.evaluation.syntaxgym_suites import hash_suites, read_suites
 from lisdata.evaluation.tag_cache import TagCache
-from lisdata.models import describe_model
+from lisdata.models import describe_model, find_model
+from lisdata.pretrained import from_hf, is_hf_folder
 
 OnProgress = Callable[[float, float, str], None]
 """Called with what is done, what is to do, and a remark."""
 
-Evaluate = Callable[[CausalScorer, str, OnProgress | None], ItemResults]
+Scorer = CausalScorer | MaskedScorer
+Evaluate = Callable[[Scorer, str, OnProgress | None], ItemResults]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkRequest:
     """What to score: `checkpoints` are the seeds of one model, each a checkpoint or a folder whose newest one is meant.
 
+    It may also be a folder of Hugging Face's with an encoder (see `lisdata.pretrained`).
+
     `parser` names what tags the sentences; without one the models see no tags. `tag_cache` is the file of the tags, by
     default tags.jsonl in `directory`, where the report goes.
+
+    A model of masked tokens is scored by pseudo-log-likelihood, its `end` by default that of the tokenizer's template.
+    `within_word_l2r` is that of `MaskedScoring`; with `hide_from_parser` the parser cannot read a masked token either.
     """
 
     checkpoints: Sequence[Path]
@@ -48,6 +58,8 @@ class BenchmarkRequest:
     parser: str | None = None
     tag_cache: Path | None = None
     scoring: CausalScoring
+    within_word_l2r: bool = False
+    hide_from_parser: bool = False
 
     def load_tags(self) -> TagCache | None:
         """Return what tags sentences, if there is a parser and the models see tags."""
@@ -65,10 +77,12 @@ def run_syntaxgym(
     """
     suites, tag = read_suites(request.data), request.load_tags()
 
-    def evaluate(scorer: CausalScorer, model: str, show: OnProgress | None) -> ItemResults:
+    def evaluate(scorer: Scorer, model: str, show: OnProgress | None) -> ItemResults:
+        if isinstance(scorer, MaskedScorer):
+            raise LisDataError(f"{model}: SyntaxGym needs surprisals given what stands before: expected a causal model")
         return evaluate_suites(suites, scorer, model=model, tag=tag, unit=unit, on_progress=show)
 
-    results, facts = _score_models(request, evaluate, on_progress)
+    results, facts = _score_models(request, tag, evaluate, on_progress)
     facts |= {"suites_sha256": hash_suites(request.data), "unit": unit, "parser": tag.pinned if tag else None}
     if votes:
         results.append(vote_over_seeds(results))
@@ -91,10 +105,10 @@ def run_blimp(
     """
     paradigms, tag = read_blimp(request.data, max_pairs=max_pairs), request.load_tags()
 
-    def evaluate(scorer: CausalScorer, model: str, show: OnProgress | None) -> ItemResults:
+    def evaluate(scorer: Scorer, model: str, show: OnProgress | None) -> ItemResults:
         return evaluate_blimp(paradigms, scorer, model=model, tag=tag, on_progress=show)
 
-    results, facts = _score_models(request, evaluate, on_progress)
+    results, facts = _score_models(request, tag, evaluate, on_progress)
     facts |= {"pairs_sha256": hash_paradigms(paradigms), "parser": tag.pinned if tag else None}
     remarks = _describe_reading(request, tag, facts)
     return write_benchmark_report(
@@ -143,7 +157,7 @@ def find_checkpoint(path: Path) -> Path:
 
 
 def _score_models(
-    request: BenchmarkRequest, evaluate: Evaluate, on_progress: OnProgress | None
+    request: BenchmarkRequest, tag: TagCache | None, evaluate: Evaluate, on_progress: OnProgress | None
 ) -> tuple[list[ItemResults], dict[str, Any]]:
     if not request.checkpoints or len(set(request.checkpoints)) < len(request.checkpoints):
         raise ValueError(f"expected checkpoints, each once, got {', '.join(map(str, request.checkpoints)) or 'none'}")
@@ -151,22 +165,38 @@ def _score_models(
     results: list[ItemResults] = []
     models = []
     for number, path in enumerate(request.checkpoints):
-        checkpoint = find_checkpoint(path)
-        model = load_model(checkpoint)
-        scorer = CausalScorer(model, tokenizer, request.scoring)
+        model, checkpoint = _load(path)
+        scorer = _make_scorer(request, model, tokenizer, tag)
         show = None if on_progress is None else _one_of(on_progress, number, len(request.checkpoints))
         results.append(evaluate(scorer, str(path), show))
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
-        facts = {"checkpoint": checkpoint.name, "num_parameters": num_parameters, "scoring": scorer.describe()}
+        facts = {"checkpoint": checkpoint, "num_parameters": num_parameters, "scoring": scorer.describe()}
         models.append(describe_model(model) | facts)
     return results, {"models": models}
+
+
+def _load(path: Path) -> tuple[nn.Module, str]:
+    """Return a model and the name of its checkpoint."""
+    if is_hf_folder(path):
+        return from_hf(path), path.name
+    checkpoint = find_checkpoint(path)
+    return load_model(checkpoint), checkpoint.name
+
+
+def _make_scorer(request: BenchmarkRequest, model: nn.Module, tokenizer: Tokenizer, tag: TagCache | None) -> Scorer:
+    if not find_model(describe_model(model)["name"]).is_masked:
+        return CausalScorer(model, tokenizer, request.scoring)
+    settings = asdict(request.scoring) | {"end": request.scoring.end or None}
+    scoring = MaskedScoring(**settings, within_word_l2r=request.within_word_l2r)
+    return MaskedScorer(model, tokenizer, scoring, parse_masked=tag if request.hide_from_parser else None)
 
 
 def _describe_reading(request: BenchmarkRequest, tag: TagCache | None, facts: dict[str, Any]) -> list[str]:
     """Return what has to be known of a score to compare it with another."""
     tags = "none"
     if tag is not None:
-        tags = f"{request.scoring.regime}, by {tag.pinned}, of whole sentences: a tag may tell of words to come"
+        parsed = "sentences without the masked token" if request.hide_from_parser else "whole sentences"
+        tags = f"{request.scoring.regime}, by {tag.pinned}, of {parsed}: a tag may tell of words to come"
     return [f"tags: {tags}", f"first token: {facts['models'][0]['scoring']['first_token']}"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lisdata.metrics import NllSum
+from lisdata.paths import StrPath
 from lisdata.plots import plot_perplexity
 
 FORMAT = "lisdata perplexity report 1"
@@ -39,7 +40,7 @@ def format_context_table(
 
 def write_context_report(
     measured: Mapping[str, Mapping[int, NllSum]],
-    directory: Path,
+    directory: StrPath,
     *,
     published: Mapping[str, Mapping[int, float]],
     training_length: int | None = None,
@@ -59,7 +60,7 @@ def write_context_report(
         "perplexity": curves,
         "published_perplexity": published,
     }
-    table = format_context_table(measured, published)
+    table, directory = format_context_table(measured, published), Path(directory)
     (directory / "perplexity.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     (directory / "perplexity.txt").write_text(table, encoding="utf-8")
     plot_perplexity(curves, directory / "perplexity.png", published=published, training_length=training_length)

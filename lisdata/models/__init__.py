@@ -19,6 +19,8 @@ class ModelEntry:
     model_name: str
     columns: tuple[str, ...]
     summary: str
+    is_masked: bool = False
+    """Whether it says what stands at masked positions, rather than what comes next."""
 
     def load_config_class(self) -> type[Any]:
         """Return the dataclass of the model's settings."""
@@ -108,6 +110,30 @@ MODELS: dict[str, ModelEntry] = {
         model_name="TransformerXl",
         columns=("input_ids", "terminal", "nonterminal", "document"),
         summary="tokens under relative positions, with hexatags injected in any of SiPE's ways",
+    ),
+    "sipe-roberta": ModelEntry(
+        module="lisdata.models.roberta",
+        config_name="RobertaConfig",
+        model_name="Roberta",
+        columns=("input_ids", "terminal", "nonterminal", "document"),
+        summary="masked tokens under absolute positions, with hexatags in the input or the attention",
+        is_masked=True,
+    ),
+    "sipe-deberta": ModelEntry(
+        module="lisdata.models.deberta",
+        config_name="DebertaConfig",
+        model_name="Deberta",
+        columns=("input_ids", "terminal", "nonterminal", "document"),
+        summary="masked tokens under disentangled relative positions, with hexatags",
+        is_masked=True,
+    ),
+    "sipe-modernbert": ModelEntry(
+        module="lisdata.models.modernbert",
+        config_name="ModernBertConfig",
+        model_name="ModernBert",
+        columns=("input_ids", "terminal", "nonterminal", "document"),
+        summary="masked tokens under rotary positions, with hexatags in the input, the angles or the attention",
+        is_masked=True,
     ),
 }
 

@@ -14,23 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lisdata.models.tag_injection import LayerTags
+
 # The scores of so many queries stay in a processor's cache, and keys after the last of them are not computed.
 QUERY_BLOCK = 64
-
-
-class LayerTags(NamedTuple):
-    """The tags as the attention of a layer takes them.
-
-    `marks` (B, T, 7) are those of `mark_tags`; the others are projected rows of the tag tables, (H, 1, 7, d_head), with
-    H = 1 where all attention heads share them. `multiplied` gives c for (1 + c) BD, `added` gives c as a term of its
-    own, `key` W_K e and `value` W_V e.
-    """
-
-    marks: Tensor
-    multiplied: Tensor | None
-    added: Tensor | None
-    key: Tensor | None
-    value: Tensor | None
 
 
 class RelativeAttention(nn.Module):

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lisdata.models.sipe_config import FUSIONS
+
 NUM_TERMINALS, NUM_NONTERMINALS = 2, 5
 NUM_TAG_ROWS = NUM_TERMINALS + NUM_NONTERMINALS
-FUSIONS = ("add", "concat", "residual", "alpha")
 INIT_STD = 0.02
 
 

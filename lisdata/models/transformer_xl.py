@@ -12,113 +12,41 @@ those of the model without injection.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lisdata.models.relative_attention import LayerTags, RelativeAttention, causal_mask, relative_sinusoid
+from lisdata.models.relative_attention import RelativeAttention, causal_mask, relative_sinusoid
+from lisdata.models.sipe_config import INJECTIONS, SipeConfig
 from lisdata.models.sipe_tags import (
-    FUSIONS,
     INIT_STD,
     NUM_NONTERMINALS,
     NUM_TERMINALS,
     InputFusion,
-    TagProjection,
     TagTables,
     mark_tags,
 )
+from lisdata.models.tag_injection import LayerProjections, LayerTags, Predictions
 from lisdata.models.transformer import ACTIVATIONS
-
-INJECTIONS: dict[str, frozenset[str]] = {
-    "none": frozenset(),
-    "input": frozenset({"input"}),
-    "position": frozenset({"position"}),
-    "disentangled": frozenset({"disentangled"}),
-    "attention": frozenset({"attention"}),
-    "input+attention": frozenset({"input", "attention"}),
-    "position+attention": frozenset({"position", "attention"}),
-}
-_CHOICES = {
-    "activation": tuple(ACTIVATIONS),
-    "norm": ("post", "pre"),
-    "injection": tuple(INJECTIONS),
-    "sharing": ("shared", "per-layer"),
-    "target": ("d_model", "d_head"),
-    "fusion": FUSIONS,
-    "agreement_scale": ("d_head", "d_model"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransformerXlConfig:
-    """Size of the decoder and how hexatags enter it; the paper's has 16 layers, width 1,024 and 8 attention heads.
+class TransformerXlConfig(SipeConfig):
+    """Settings of the decoder (see `SipeConfig`); the paper's has 16 layers, width 1,024 and 8 attention heads.
 
     `mlp_width` is 4 x `width` unless given: with half a `width` more, a model without injection has the size of one
     with W_E in every layer. `norm` is "post" as in the paper, or "pre". `untie_biases`: u and v of each layer's own.
-
-    The layers from `first_layer` on (1 is all) take the injection, through projections "shared" by them or
-    "per-layer". W_E has the `target` "d_model", a vector for each attention head, or "d_head", one for all of them.
-    `agreement_scale` says whose root divides c. `separate_projections`: W_K and W_V of each tag table's own
-    (appendix A.4). `projection_std` is that of the initial W_E, W_K and W_V; 0 begins with the base model exactly.
-    `fusion` and, at first, `alpha` are those of `InputFusion`. `predicts_tags` adds two linear outputs for the tags of
-    the next position.
+    `predicts_tags` is for the tags of the next position.
     """
 
-    vocabulary_size: int
-    width: int = 256
-    num_layers: int = 4
-    num_attention_heads: int = 8
-    mlp_width: int | None = None
     activation: str = "relu"
-    dropout: float = 0.0
     norm: str = "post"
     untie_biases: bool = False
-    injection: str = "none"
-    sharing: str = "per-layer"
-    target: str = "d_model"
-    first_layer: int = 1
-    fusion: str = "add"
-    alpha: float = 0.5
-    agreement_scale: str = "d_head"
-    separate_projections: bool = False
-    projection_std: float = 1e-3
-    predicts_tags: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary_size", "width", "num_layers", "num_attention_heads", "mlp_width"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name}={value} is not a positive number")
-        if self.width % 2 or self.width % self.num_attention_heads:
-            raise ValueError(f"{self.width=} is not even or does not split into {self.num_attention_heads} heads")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r} is none of {', '.join(choices)}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"{self.dropout=} is outside [0, 1)")
-        if self.projection_std < 0:
-            raise ValueError(f"{self.projection_std=} is negative")
-        if not 1 <= self.first_layer <= self.num_layers:
-            raise ValueError(f"{self.first_layer=} is outside 1..{self.num_layers}")
-        if self.first_layer > 1 and not self.injection_in_layers:
-            raise ValueError(f"{self.first_layer=} means nothing where {self.injection=} enters no layer")
-        if self.fusion != "add" and "input" not in INJECTIONS[self.injection]:
-            raise ValueError(f"{self.fusion=} means nothing where {self.injection=} does not enter the input")
-
-    @property
-    def injection_in_layers(self) -> frozenset[str]:
-        """The parts of the injection that enter within the layers."""
-        return INJECTIONS[self.injection] - {"input"}
-
-
-class Predictions(NamedTuple):
-    """Logits of what stands at the next position: its token (B, T, V), terminal (B, T, 2), nonterminal (B, T, 5)."""
-
-    token: Tensor
-    terminal: Tensor
-    nonterminal: Tensor
+        super(TransformerXlConfig, self).__post_init__()  # slots make another class, which a bare super() cannot see
+        self._check_choice("norm", ("post", "pre"))
 
 
 class TransformerXl(nn.Module):
@@ -210,39 +138,6 @@ class TransformerXl(nn.Module):
 
     def _token_logits(self, hidden: Tensor) -> Tensor:
         return functional.linear(hidden, self.embedding.weight)
-
-
-class LayerProjections(nn.Module):
-    """W_E, W_K and W_V of one layer or of all, as far as the injection has them."""
-
-    def __init__(self, config: TransformerXlConfig) -> None:
-        super().__init__()
-        injection, width, std = config.injection_in_layers, config.width, config.projection_std
-        self.d_head = width // config.num_attention_heads
-        self.is_multiplied = "position" in injection
-        self.scale = 1.0 if config.agreement_scale == "d_head" else (self.d_head / width) ** 0.5
-        self.agreement = self.key = self.value = None
-        if injection & {"position", "disentangled"}:
-            num_outputs = width if config.target == "d_model" else self.d_head
-            self.agreement = TagProjection(width, num_outputs, std=std)
-        if "attention" in injection:
-            self.key = TagProjection(width, width, std=std, separate=config.separate_projections)
-            self.value = TagProjection(width, width, std=std, separate=config.separate_projections)
-
-    def forward(self, marks: Tensor, rows: Tensor) -> LayerTags:
-        """Return the marks with the projections of the rows (7, D) of the tag tables."""
-        agreement = None if self.agreement is None else self._split_heads(self.agreement(rows) * self.scale)
-        return LayerTags(
-            marks,
-            multiplied=agreement if self.is_multiplied else None,
-            added=None if self.is_multiplied else agreement,
-            key=None if self.key is None else self._split_heads(self.key(rows)),
-            value=None if self.value is None else self._split_heads(self.value(rows)),
-        )
-
-    def _split_heads(self, rows: Tensor) -> Tensor:
-        split: Tensor = rows.unflatten(-1, (-1, self.d_head))
-        return split.transpose(0, 1)[:, None]
 
 
 class Block(nn.Module):

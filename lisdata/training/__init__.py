@@ -1,9 +1,11 @@
-"""Training: batches, next-token loss, and a loop whose checkpoints resume exactly."""
+"""Training: batches, losses of next and of masked tokens, and a loop whose checkpoints resume exactly."""
 
 from lisdata.training.batches import Batch, BatchSource, LoaderBatches, ResumableLoader, TokenWindows
 from lisdata.training.config import TrainConfig
-from lisdata.training.loop import DivergedError, Progress, TrainResult, train
+from lisdata.training.loop import DivergedError, Objective, Progress, TrainResult, train
 from lisdata.training.loss import next_token_loss, next_token_nll, next_token_targets
+from lisdata.training.masked_losses import MaskedSipeObjective, masked_token_loss, masked_token_nll
+from lisdata.training.masking import MaskedBatches, MaskRecipe, mask_tokens
 from lisdata.training.sipe_losses import SipeObjective, sipe_nll
 from lisdata.training.tag_regimes import TAG_REGIMES, RegimeBatches, apply_tag_regime
 
@@ -13,6 +15,10 @@ __all__ = [
     "BatchSource",
     "DivergedError",
     "LoaderBatches",
+    "MaskRecipe",
+    "MaskedBatches",
+    "MaskedSipeObjective",
+    "Objective",
     "Progress",
     "RegimeBatches",
     "ResumableLoader",
@@ -21,6 +27,9 @@ __all__ = [
     "TrainConfig",
     "TrainResult",
     "apply_tag_regime",
+    "mask_tokens",
+    "masked_token_loss",
+    "masked_token_nll",
     "next_token_loss",
     "next_token_nll",
     "next_token_targets",

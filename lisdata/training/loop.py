@@ -24,6 +24,7 @@ from lisdata.checkpoints import (
 from lisdata.errors import LisDataError
 from lisdata.locks import hold_lock
 from lisdata.models import describe_model
+from lisdata.paths import StrPath
 from lisdata.training.batches import Batch, BatchSource
 from lisdata.training.config import TrainConfig
 from lisdata.training.loss import move_batch, next_token_loss
@@ -67,7 +68,7 @@ def train(
     batches: BatchSource,
     config: TrainConfig,
     *,
-    directory: Path,
+    directory: StrPath,
     objective: Objective = next_token_loss,
     facts: dict[str, Any] | None = None,
     evaluate: Evaluate | None = None,
@@ -94,7 +95,7 @@ def train(
         **({"objective": asdict(objective)} if is_dataclass(objective) else {}),
         **(facts or {}),
     }
-    run = _Run(model, batches, config, objective, device, all_facts)
+    run, directory = _Run(model, batches, config, objective, device, all_facts), Path(directory)
     devices = [device] if device.type == "cuda" else []
     with (
         hold_lock(directory, "another training"),

@@ -15,23 +15,33 @@ def next_token_targets(batch: Batch) -> Tensor:
     """Return the token to predict at each position but the last, (B, T - 1), or -100 where none is scored.
 
     Position t predicts token t + 1 where both belong to one structure of the row (`document`, negative at padding)
-    and `target`, if the batch has that column, is true at t + 1. `length` (B) also tells padding, and `real` (B) rows
-    that only fill a batch up, where a batch of a loader has them.
+    and t + 1 is one of `scored_positions`.
     """
-    targets = batch["input_ids"][:, 1:]
-    is_scored = torch.ones_like(targets, dtype=torch.bool)
+    is_scored = scored_positions(batch)[:, 1:]
     document = batch.get("document")
     if document is not None:
-        is_scored &= (document[:, 1:] == document[:, :-1]) & (document[:, 1:] >= 0)
-    length, real = batch.get("length"), batch.get("real")
+        is_scored = is_scored & (document[:, 1:] == document[:, :-1])
+    targets = batch["input_ids"][:, 1:]
+    return targets.masked_fill(~is_scored, NOT_SCORED)
+
+
+def scored_positions(batch: Batch) -> Tensor:
+    """Return which positions hold a token that may be scored, (B, T), bool.
+
+    They are no padding (`document` is negative there, `length` (B) also tells it), not in a row that only fills a batch
+    up (`real`, (B)), and have a true `target`; each where a batch has that column.
+    """
+    is_scored = torch.ones_like(batch["input_ids"], dtype=torch.bool)
+    document, length, real, target = (batch.get(name) for name in ("document", "length", "real", "target"))
+    if document is not None:
+        is_scored &= document >= 0
     if length is not None:
-        is_scored &= torch.arange(1, targets.shape[1] + 1, device=targets.device) < length[:, None]
+        is_scored &= torch.arange(is_scored.shape[1], device=is_scored.device) < length[:, None]
     if real is not None:
         is_scored &= real[:, None]
-    target = batch.get("target")
     if target is not None:
-        is_scored &= target[:, 1:] != 0
-    return targets.masked_fill(~is_scored, NOT_SCORED)
+        is_scored &= target != 0
+    return is_scored
 
 
 def next_token_nll(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -42,8 +52,13 @@ def next_token_nll(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
 
 def model_inputs(model: nn.Module, batch: Batch) -> Batch:
     """Return what a model is given: of each column that its forward names, all positions but the last."""
+    return {name: column[:, :-1] for name, column in model_columns(model, batch).items()}
+
+
+def model_columns(model: nn.Module, batch: Batch) -> Batch:
+    """Return the columns that a model's forward names."""
     names = [name for name in inspect.signature(model.forward).parameters if name in batch]
-    return {name: batch[name][:, :-1] for name in names}
+    return {name: batch[name] for name in names}
 
 
 def target_nll(logits: Tensor, targets: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from lisdata.errors import LisDataError
-from lisdata.models.transformer_xl import Predictions
+from lisdata.models.tag_injection import Predictions
 from lisdata.training.batches import Batch
 from lisdata.training.loss import NOT_SCORED, mean_nll, model_inputs, next_token_targets, target_nll
 
@@ -24,7 +24,7 @@ class TagPredictor(Protocol):
 
 
 class ScoredNll(NamedTuple):
-    """Negative log-likelihoods in nats, 0 where nothing is scored, and the targets, -100 there; both (B, T - 1)."""
+    """Negative log-likelihoods in nats, 0 where nothing is scored, and the targets, -100 there; of one shape."""
 
     nll: Tensor
     targets: Tensor
@@ -36,7 +36,7 @@ class ScoredNll(NamedTuple):
 
 
 class SipeNll(NamedTuple):
-    """What each position but the last says of the next token and of its tags."""
+    """What a model says of tokens and of their tags: for a decoder of what comes next, (B, T - 1)."""
 
     token: ScoredNll
     terminal: ScoredNll
@@ -44,25 +44,37 @@ class SipeNll(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SipeObjective:
-    """The weighted sum of three mean negative log-likelihoods; `reach` is that of `next_tag_targets`."""
+class LossWeights:
+    """What each of the three parts counts."""
 
     token_weight: float = 1.0
     terminal_weight: float = 1.0
     nonterminal_weight: float = 1.0
-    reach: str = "next-position"
 
     def __post_init__(self) -> None:
         for name in ("token_weight", "terminal_weight", "nonterminal_weight"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name}={getattr(self, name)} is negative or not finite")
+
+    def weigh(self, nll: SipeNll) -> Tensor:
+        """Return the weighted sum of the three means."""
+        weights = self.token_weight, self.terminal_weight, self.nonterminal_weight
+        return torch.stack([weight * part.mean for weight, part in zip(weights, nll, strict=True)]).sum()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SipeObjective(LossWeights):
+    """The weighted sum of three mean negative log-likelihoods; `reach` is that of `next_tag_targets`."""
+
+    reach: str = "next-position"
+
+    def __post_init__(self) -> None:
+        super(SipeObjective, self).__post_init__()  # slots make another class, which a bare super() cannot see
         _check_reach(self.reach)
 
     def __call__(self, model: nn.Module, batch: Batch) -> Tensor:
         """Return the loss of a model with `predict`."""
-        nll = sipe_nll(model, batch, reach=self.reach)
-        weights = self.token_weight, self.terminal_weight, self.nonterminal_weight
-        return torch.stack([weight * part.mean for weight, part in zip(weights, nll, strict=True)]).sum()
+        return self.weigh(sipe_nll(model, batch, reach=self.reach))
 
 
 def sipe_nll(model: nn.Module, batch: Batch, *, reach: str = "next-position") -> SipeNll:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from lisdata.checkpoints import Checkpoint, CheckpointError, write_checkpoint
 from lisdata.errors import LisDataError
 from lisdata.evaluation.benchmark_report import format_differences
 from lisdata.evaluation.benchmarks import BenchmarkRequest, compare_files, find_checkpoint, run_blimp, run_syntaxgym
+from lisdata.evaluation.blimp import evaluate_blimp, read_blimp
 from lisdata.evaluation.causal_scorer import CausalScorer, CausalScoring
 from lisdata.evaluation.item_results import ItemResults, read_item_results, write_item_results
+from lisdata.evaluation.masked_scorer import MaskedScorer, MaskedScoring
 from lisdata.evaluation.syntaxgym import evaluate_suites
 from lisdata.evaluation.syntaxgym_suites import read_suites
 from lisdata.evaluation.tag_cache import TagCache
@@ -33,6 +36,15 @@ def write_model(folder: Path, seed: int, *, step: int = 1) -> torch.nn.Module:
     state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     facts = {"model": describe_model(model)}
     write_checkpoint(Checkpoint(step=step, facts=facts, state={}, tensors={"model": state}), folder)
+    return model.eval()
+
+
+def write_encoder(folder: Path) -> torch.nn.Module:
+    sizes = {"vocabulary_size": SIZE + 1, "mask_id": SIZE, "width": 16, "num_layers": 1, "num_attention_heads": 2}
+    model = build_model("sipe-modernbert", seed=0, injection="input+attention", projection_std=5.0, **sizes)
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    facts = {"model": describe_model(model)}
+    write_checkpoint(Checkpoint(step=1, facts=facts, state={}, tensors={"model": state}), folder)
     return model.eval()
 
 
@@ -144,6 +156,31 @@ def test_the_facts_say_how_sentences_were_read(folder: Path, tmp_path: Path) -> 
     assert facts["parser"] == PARSER
     assert len(facts["pairs_sha256"]) == 64
     assert facts["num_ties"] == [2]
+
+
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_an_encoder_is_scored_by_pseudo_likelihood(folder: Path, tmp_path: Path, is_hidden: bool) -> None:
+    model, tag = write_encoder(tmp_path / "encoder"), TagCache(PARSER)
+    asked = request(folder, tmp_path / "to", "blimp", parser=PARSER, hide_from_parser=is_hidden, within_word_l2r=True)
+
+    table = run_blimp(replace(asked, checkpoints=[tmp_path / "encoder"]))
+
+    scoring = MaskedScoring(start="\n", within_word_l2r=True)
+    scorer = MaskedScorer(model, CHARACTERS, scoring, parse_masked=tag if is_hidden else None)
+    expected = evaluate_blimp(read_blimp(folder / "blimp"), scorer, model=str(tmp_path / "encoder"), tag=tag)
+    assert read_item_results(tmp_path / "to" / "blimp-items.csv") == [expected]
+    described = read_json(tmp_path / "to" / "blimp.json")["facts"]["models"][0]["scoring"]
+    assert described["kind"] == "pseudo-log-likelihood"
+    assert ("of sentences without the masked token" in table) == is_hidden
+    assert "first token: masked and scored as all others" in table
+
+
+def test_an_encoder_is_no_model_for_syntaxgym(folder: Path, tmp_path: Path) -> None:
+    write_encoder(tmp_path / "encoder")
+    asked = replace(request(folder, tmp_path / "to", "suites"), checkpoints=[tmp_path / "encoder"])
+
+    with pytest.raises(LisDataError, match="SyntaxGym needs surprisals given what stands before: expected a causal"):
+        run_syntaxgym(asked)
 
 
 def test_blimp_counts_ties_as_asked(folder: Path, tmp_path: Path) -> None:

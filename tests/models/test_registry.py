@@ -22,6 +22,9 @@ REQUIRED = {
     "sliding-window": {"attention_window": 4},
     "lisformer": {"num_roles": 3},
     "sipe-transformer-xl": {},
+    "sipe-roberta": {"mask_id": 4},
+    "sipe-deberta": {"mask_id": 4},
+    "sipe-modernbert": {"mask_id": 4},
 }
 
 

@@ -5,7 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisdata.models.sipe_tags import FUSIONS, InputFusion, TagProjection, TagTables, mark_tags
+from lisdata.models.sipe_config import FUSIONS
+from lisdata.models.sipe_tags import InputFusion, TagProjection, TagTables, mark_tags
 
 WIDTH = 6
 X = torch.arange(3.0 * WIDTH).view(1, 3, WIDTH)

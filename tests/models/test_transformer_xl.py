@@ -8,7 +8,8 @@ from naive_transformer_xl import naive_logits
 from torch import Tensor
 
 from lisdata.models import build_model, relative_attention
-from lisdata.models.transformer_xl import INJECTIONS, TransformerXl, TransformerXlConfig
+from lisdata.models.sipe_config import INJECTIONS
+from lisdata.models.transformer_xl import TransformerXl, TransformerXlConfig
 
 VOCABULARY, WIDTH, LENGTH = 9, 8, 7
 IN_LAYERS = [name for name, parts in INJECTIONS.items() if parts - {"input"}]

@@ -1,0 +1,137 @@
+"""Sentences as rows of tokens and tags, and rows as batches, for the scorers of models."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import nn
+
+from lisdata.encoding import Tokenizer, align_tags
+from lisdata.errors import LisDataError
+from lisdata.evaluation.sentence_scores import Float64, Int64, TextTags, TokenSurprisals
+from lisdata.training.batches import Batch
+from lisdata.training.tag_regimes import UNTAGGED
+
+COLUMNS = ("input_ids", "terminal", "nonterminal", "document")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SentenceRow:
+    """A text as tokens: `values` (3, T) are their ids and tags; `spans` (N, 2) the characters of those of the text."""
+
+    text: str
+    spans: Int64
+    values: Int64
+
+
+class SentenceRows:
+    """Makes rows of texts between a `start` and an `end`, texts themselves; None is what the tokenizer's template puts.
+
+    `counts` adds up what could not be aligned: words whose tags no token bears, tokens that overlap several words.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, start: str | None, end: str | None) -> None:
+        self.counts: Counter[str] = Counter()
+        self._tokenizer = tokenizer
+        before, after = self._template()
+        self.start = before if start is None else self._encode(start)
+        self.end = after if end is None else self._encode(end)
+
+    def make(self, texts: Sequence[str], tags: Sequence[TextTags] | None) -> list[SentenceRow]:
+        """Return the row of each text, untagged where there are no `tags`."""
+        pieces = self._tokenizer.encode_batch(texts)
+        rows = []
+        for number, bounds in enumerate(pairwise(pieces.offsets.tolist())):
+            at = slice(*bounds)
+            ids = np.concatenate([self.start, pieces.ids[at], self.end])
+            values = np.full((3, len(ids)), UNTAGGED, np.int64)
+            values[0] = ids
+            spans = np.stack([pieces.begin[at], pieces.end[at]], 1)
+            row = SentenceRow(text=texts[number], spans=spans, values=values)
+            rows.append(row if tags is None else self.tagged(row, row.text, tags[number]))
+        return rows
+
+    def tagged(self, row: SentenceRow, text: str, tags: TextTags) -> SentenceRow:
+        """Return the row with the tags of the words of `text`, each on its word's first token, and no others.
+
+        `text` is that of the row, or another one as long.
+        """
+        aligned = align_tags(text, tags.spans, row.spans, tags.terminal, tags.nonterminal)
+        values = row.values.copy()
+        own = self.own_tokens(row)
+        values[1:] = UNTAGGED
+        values[1, own], values[2, own] = aligned.terminal, aligned.nonterminal
+        self.counts["tags_lost"] += aligned.tags_lost
+        self.counts["tokens_over_several_words"] += aligned.pieces_over_several_words
+        return SentenceRow(text=row.text, spans=row.spans, values=values)
+
+    def own_tokens(self, row: SentenceRow) -> slice:
+        """Return where in the row the tokens of the text are."""
+        return slice(len(self.start), len(self.start) + len(row.spans))
+
+    def _encode(self, text: str) -> Int64:
+        return self._tokenizer.encode_batch([text]).ids.astype(np.int64)
+
+    def _template(self) -> tuple[Int64, Int64]:
+        """Return what the tokenizer's template puts before and after a text."""
+        if not len(self._tokenizer.encode_batch([""], special_tokens=True).ids):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        own = self._encode("a").tolist()
+        ids = self._tokenizer.encode_batch(["a"], special_tokens=True).ids.tolist()
+        begin = next(n for n in range(len(ids)) if ids[n : n + len(own)] == own)
+        return np.array(ids[:begin], np.int64), np.array(ids[begin + len(own) :], np.int64)
+
+
+def to_surprisals(row: SentenceRow, surprisals: Float64) -> TokenSurprisals:
+    """Return surprisals of the tokens of a text and of those of its end, if any are given."""
+    at_end = np.full((len(surprisals) - len(row.spans), 2), len(row.text))
+    places = np.concatenate([row.spans, at_end])
+    return TokenSurprisals(begin=places[:, 0], end=places[:, 1], surprisal=surprisals)
+
+
+def iter_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Yield numbers of rows, shortest first, as many at a time as `batch_tokens` has room for when padded."""
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: lengths[number]):
+        if batch and (len(batch) + 1) * lengths[number] > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def pad_rows(rows: Sequence[Int64]) -> Batch:
+    """Return rows (3, T) as a batch with `document` 0, and -1 at padding."""
+    longest = max(row.shape[1] for row in rows)
+    columns = {
+        "input_ids": torch.zeros(len(rows), longest, dtype=torch.int64),
+        "terminal": torch.full((len(rows), longest), UNTAGGED),
+        "nonterminal": torch.full((len(rows), longest), UNTAGGED),
+        "document": torch.full((len(rows), longest), -1),
+    }
+    for number, row in enumerate(rows):
+        length = row.shape[1]
+        for name, values in zip(COLUMNS, torch.from_numpy(row), strict=False):
+            columns[name][number, :length] = values
+        columns["document"][number, :length] = 0
+    return columns
+
+
+def check_model(model: nn.Module, tokenizer: Tokenizer) -> None:
+    """Raise ValueError for a model that reads other columns, LisDataError for one of fewer tokens than there are."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.name not in COLUMNS]
+    if needed:
+        raise ValueError(f"expected a model that reads {', '.join(COLUMNS)}, got one that needs {', '.join(needed)}")
+    size = getattr(getattr(model, "config", None), "vocabulary_size", None)
+    if size is not None and size < tokenizer.vocab_size:
+        raise LisDataError(
+            f"expected the model's own tokenizer, of at most {size} tokens, found {tokenizer.vocab_size}"
+        )

@@ -101,6 +101,10 @@ _CASES = (
         real="**/wd50k*/*.txt",
     ),
     Case(
+        source="graph", suffix=".edgelist", pieces=graphs.graph, parsers=(parsers.networkx_edges,), documents=True,
+        share=0.25, real="**/*.edgelist",
+    ),
+    Case(
         source="hif", suffix=".json", pieces=graphs.hif, parsers=(parsers.orjson_walk,), documents=True, share=0.5,
         real="**/hif/data/*.json",
     ),

@@ -150,6 +150,13 @@ def nary(draws: Draws) -> Iterator[bytes]:
         yield f"Q{draws.number()},P{draws.below(300)},Q{draws.number()}{pairs}\n".encode()
 
 
+def graph(draws: Draws) -> Iterator[bytes]:
+    """Yield lists of 2,000 edges with a weight."""
+    while True:
+        edges = {tuple(sorted((draws.number(), draws.number()))) for _ in range(2000)}
+        yield "".join(f"{source} {target} {{'weight': {source % 9}}}\n" for source, target in sorted(edges)).encode()
+
+
 def hif(draws: Draws) -> Iterator[bytes]:
     """Yield hypergraphs of 2,000 incidences with weights and attributes."""
     while True:

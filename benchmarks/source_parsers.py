@@ -169,3 +169,10 @@ def tab_split(path: Path) -> int:
 def comma_split(path: Path) -> int:
     """Split lines at commas."""
     return _split_lines(path, ",")
+
+
+def networkx_edges(path: Path) -> int:
+    """Read a list of edges with their attributes."""
+    import networkx as nx
+
+    return int(nx.read_edgelist(path, create_using=nx.MultiDiGraph).number_of_edges())

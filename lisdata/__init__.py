@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lisdata.alignment.audit import audit
     from lisdata.contents import Content, Role
     from lisdata.conversion import ConvertConfig, convert
-    from lisdata.datasets import export, merge, open, verify  # noqa: A004
+    from lisdata.datasets import copy, export, merge, open, verify  # noqa: A004
     from lisdata.encoding import EncodeConfig, encode
     from lisdata.errors import LisDataError
     from lisdata.interop.hypergraphs import (
@@ -34,8 +34,11 @@ if TYPE_CHECKING:
     from lisdata.interop.rdflib_graphs import from_rdflib, to_rdflib
     from lisdata.loader import BatchCollator, Loader
     from lisdata.regrouping import regroup
+    from lisdata.selection import deduplicate, filter_dataset, reshard, sample, split
     from lisdata.shards import IncidenceDataset
     from lisdata.structure import Incidence, Instance, Occurrence, Structure
+    from lisdata.token_formats import import_tokens
+    from lisdata.token_formats.hf import from_hf_dataset, to_hf_dataset
     from lisdata.token_shards import TokenDataset, write_tokens
 
 # name -> module; looked up when first used, so that `import lisdata` loads neither torch nor Arrow
@@ -55,20 +58,29 @@ _PUBLIC = {
     "TokenDataset": "lisdata.token_shards",
     "audit": "lisdata.alignment.audit",
     "convert": "lisdata.conversion",
+    "deduplicate": "lisdata.selection",
+    "copy": "lisdata.datasets",
     "encode": "lisdata.encoding",
     "export": "lisdata.datasets",
+    "filter_dataset": "lisdata.selection",
+    "from_hf_dataset": "lisdata.token_formats.hf",
     "from_pyoxigraph": "lisdata.interop.pyoxigraph_quads",
     "from_rdflib": "lisdata.interop.rdflib_graphs",
     "hif_from_structures": "lisdata.interop.hypergraphs",
     "hypernetx_from_structures": "lisdata.interop.hypergraphs",
+    "import_tokens": "lisdata.token_formats",
     "merge": "lisdata.datasets",
     "networkx_from_structures": "lisdata.interop.networkx_graphs",
     "open": "lisdata.datasets",
     "regroup": "lisdata.regrouping",
+    "reshard": "lisdata.selection",
+    "sample": "lisdata.selection",
+    "split": "lisdata.selection",
     "structures_from_hif": "lisdata.interop.hypergraphs",
     "structures_from_hypernetx": "lisdata.interop.hypergraphs",
     "structures_from_networkx": "lisdata.interop.networkx_graphs",
     "structures_from_xgi": "lisdata.interop.hypergraphs",
+    "to_hf_dataset": "lisdata.token_formats.hf",
     "to_pyoxigraph": "lisdata.interop.pyoxigraph_quads",
     "to_rdflib": "lisdata.interop.rdflib_graphs",
     "verify": "lisdata.datasets",
@@ -92,20 +104,29 @@ __all__ = [
     "__version__",
     "audit",
     "convert",
+    "copy",
+    "deduplicate",
     "encode",
     "export",
+    "filter_dataset",
+    "from_hf_dataset",
     "from_pyoxigraph",
     "from_rdflib",
     "hif_from_structures",
     "hypernetx_from_structures",
+    "import_tokens",
     "merge",
     "networkx_from_structures",
     "open",
     "regroup",
+    "reshard",
+    "sample",
+    "split",
     "structures_from_hif",
     "structures_from_hypernetx",
     "structures_from_networkx",
     "structures_from_xgi",
+    "to_hf_dataset",
     "to_pyoxigraph",
     "to_rdflib",
     "verify",

@@ -24,6 +24,7 @@ from lisdata.atomic import sync_path
 from lisdata.errors import LisDataError
 from lisdata.json_shape import COUNT, MapOf, find_mismatch
 from lisdata.models import build_model
+from lisdata.paths import StrPath
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -52,10 +53,11 @@ class Checkpoint:
     tensors: dict[str, dict[str, Tensor]]
 
 
-def write_checkpoint(checkpoint: Checkpoint, directory: Path) -> Path:
+def write_checkpoint(checkpoint: Checkpoint, directory: StrPath) -> Path:
     """Write a checkpoint under `directory` and return its own directory, which appears complete or not at all."""
     from safetensors.torch import save_file
 
+    directory = Path(directory)
     target = directory / f"step-{checkpoint.step:08d}"
     partial = directory / f".{target.name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
@@ -84,11 +86,12 @@ def write_checkpoint(checkpoint: Checkpoint, directory: Path) -> Path:
     return target
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
+def read_checkpoint(path: StrPath) -> Checkpoint:
     """Read a checkpoint's directory; raises CheckpointError when a file is missing or not as it was written."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    path = Path(path)
     index = _read_index(path)
     tensors = {}
     for name, expected in index["files"].items():
@@ -105,9 +108,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(step=index["step"], facts=index["facts"], state=index["state"], tensors=tensors)
 
 
-def latest(directory: Path) -> Path | None:
+def latest(directory: StrPath) -> Path | None:
     """Return the checkpoint of the greatest step under `directory`, or None where there is none."""
-    found = _list_checkpoints(directory)
+    found = _list_checkpoints(Path(directory))
     return found[-1] if found else None
 
 
@@ -145,7 +148,7 @@ def prune_checkpoints(directory: Path, *, keep: int) -> None:
         shutil.rmtree(path)
 
 
-def check_facts(found: Mapping[str, Any], expected: Mapping[str, Any], place: Path) -> None:
+def check_facts(found: Mapping[str, Any], expected: Mapping[str, Any], place: StrPath) -> None:
     """Raise CheckpointError naming each fact in which the checkpoint at `place` differs from this run."""
     old, new = _flatten(found), _flatten(expected)
     differences = [
@@ -157,7 +160,7 @@ def check_facts(found: Mapping[str, Any], expected: Mapping[str, Any], place: Pa
         raise CheckpointError(f"{place}: the checkpoint belongs to another run: {'; '.join(differences)}")
 
 
-def load_model(path: Path, *, labels: str | None = None) -> nn.Module:
+def load_model(path: StrPath, *, labels: str | None = None) -> nn.Module:
     """Build the model of the checkpoint at `path` with its weights, in evaluation mode.
 
     `labels` is the hash of the label list of the data to be read; a checkpoint made under another one is refused,

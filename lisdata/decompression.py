@@ -29,6 +29,12 @@ _MAGIC = {
 }
 
 
+def without_compression(name: str) -> str:
+    """Return the name of what is in a compressed file, its case kept: the name without the suffix of a compression."""
+    ending = next((suffix for suffix in COMPRESSION_SUFFIXES if name.lower().endswith(suffix)), "")
+    return name[: len(name) - len(ending)]
+
+
 def find_compression(first: bytes) -> str | None:
     """Return "gzip", "bz2", "xz" or "zstd" where the first bytes of a file say so, else None."""
     return next((name for name, magic in _MAGIC.items() if magic.match(first)), None)

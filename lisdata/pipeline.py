@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from lisdata.atomic import write_atomically
 from lisdata.conversion import convert
 from lisdata.errors import LisDataError, RecipeError
 from lisdata.locks import hold_lock
-from lisdata.recipe import CHARACTERS, JsonDict, Recipe
+from lisdata.recipe import CHARACTERS, JsonDict, Recipe, SourceStep
 from lisdata.runs import OnProgress
 from lisdata.settings import build_settings
 from lisdata.shards.manifest import MANIFEST, read_manifest, sealed
@@ -63,7 +64,7 @@ def planned_steps(recipe: Recipe, root: Path, num_units: Sequence[int]) -> list[
     """Return what `run` would do; `num_units` are those of each source, as `check_data` counts them."""
     folders = DataFolders(root=root)
     steps = [
-        PlannedStep(text=f"convert {s.source} {' '.join(s.paths)} -> {folders.incidence(s.name)}", num_units=number)
+        PlannedStep(text=_conversion_text(s, folders), num_units=number)
         for s, number in zip(recipe.sources, num_units, strict=True)
     ]
     lines: list[str] = []
@@ -77,12 +78,18 @@ def planned_steps(recipe: Recipe, root: Path, num_units: Sequence[int]) -> list[
     return [*steps, *(PlannedStep(text=line) for line in lines)]
 
 
+def _conversion_text(step: SourceStep, folders: DataFolders) -> str:
+    sorted_by = "" if step.sort_by is None else f", sorted by {step.sort_by}"
+    return f"convert {step.source} {' '.join(step.paths)}{sorted_by} -> {folders.incidence(step.name)}"
+
+
 def check_data(recipe: Recipe, root: Path) -> list[int]:
     """Return the number of units of each source.
 
     Raises RecipeError for a source, option, path or setting that could only fail after work was done.
     """
     from lisdata.conversion import ConvertConfig, plan_conversion
+    from lisdata.regrouping import check_sorting
 
     num_units = []
     try:
@@ -90,6 +97,8 @@ def check_data(recipe: Recipe, root: Path) -> list[int]:
             values = {"source": step.source, "options": step.options, **step.settings}
             config = build_settings(ConvertConfig, values, f"source {step.name}")
             _, plan = plan_conversion(config, list(step.paths), root)
+            if step.sort_by is not None:
+                check_sorting(plan, step.sort_by)
             num_units.append(len(plan["units"]))
         if recipe.encode is not None:
             _check_encode(recipe.encode)
@@ -139,11 +148,13 @@ def make_data(recipe: Recipe, root: Path, *, workers: int, on_step: OnStep) -> J
 
 def _make_data(recipe: Recipe, root: Path, workers: int, on_step: OnStep) -> JsonDict:
     from lisdata.encoding import encode
+    from lisdata.regrouping import convert_sorted
 
     folders = DataFolders(root=root)
     manifest: JsonDict = {}
     for step in recipe.sources:
-        manifest = convert(
+        run = convert if step.sort_by is None else partial(convert_sorted, sort_by=step.sort_by)
+        manifest = run(
             step.source,
             list(step.paths),
             folders.incidence(step.name),

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from lisdata.contents import Content, encode_text, key_message
+from lisdata.paths import StrPath
 from lisdata.schema import SCHEMA_VERSION, TABLES, ContentKind, LabelKind, StructureKind
 from lisdata.structure_json_schema import structure_json_schema
 
@@ -49,8 +50,8 @@ _MEANINGS: dict[str, dict[str, str]] = {
         "lexical": "The exact form, never a normalised value: UTF-8, lone surrogates of JSON as WTF-8.",
         "datatype": "Row in the label list, or null.",
         "language": "Language tag as written: row in the label list, or null.",
-        "scope": "What keeps local names apart (a file's blank nodes, a table's keys): row in the label list; null is"
-        " global.",
+        "scope": "What keeps local names apart (a file's blank nodes; a table's keys, as table:<table>.<column> or"
+        " table:<namespace>.<table>.<column>): row in the label list; null is global.",
     },
     "labels": {
         "kind": "Which vocabulary the label belongs to; a label is there once a kind.",
@@ -89,6 +90,8 @@ _KEY_EXAMPLES = (
     Content(ContentKind.WORD, b"Aspirin"),
     Content(ContentKind.ENTITY, b"http://www.wikidata.org/entity/Q42"),
     Content(ContentKind.ENTITY, b'["acme","1"]', None, None, "table:part.maker+number"),
+    Content(ContentKind.ENTITY, b"1", None, None, "table:users.id"),
+    Content(ContentKind.ENTITY, b"1", None, None, "table:crm.users.id"),  # in a namespace
     Content(ContentKind.BNODE, b"b0", None, None, "5b1e"),
     Content(ContentKind.BNODE, b"b0", None, None, "c07d"),
     Content(ContentKind.LITERAL, b"1"),
@@ -130,8 +133,9 @@ def published_schemas() -> dict[str, bytes]:
     }
 
 
-def write_schemas(directory: Path) -> tuple[Path, ...]:
+def write_schemas(directory: StrPath) -> tuple[Path, ...]:
     """Write the published files into `directory`, made when it is missing, and return their paths."""
+    directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, data in published_schemas().items():

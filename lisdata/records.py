@@ -189,7 +189,7 @@ class TreeRecords:
     parser knows none. Node n holds attributes attribute_offsets[n] : attribute_offsets[n + 1] in order. `node_key` is
     the content of the name that a node has in its parent (a member of a JSON object), NO_ROW where it has none.
     `node_role` is the role in which a node is placed, NO_ROW where it is the usual one. `counts` says what was found on
-    the way, by name, for the manifest.
+    the way, by name, for the manifest. Where each tree is a file of its own, these are `files`, `file` the first.
     """
 
     file: InputFile
@@ -209,12 +209,38 @@ class TreeRecords:
     attribute_content: UInt32
     node_key: UInt32 | None = None
     node_role: UInt32 | None = None
+    files: tuple[InputFile, ...] | None = None
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def num_records(self) -> int:
         """Trees."""
         return len(self.node_offsets) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedDocument:
+    """A file that was parsed as one document of `size` bytes, on its way into the records of several.
+
+    `parsed` is what its source made of it; `data` its bytes, None where they are not kept. `counts` is as in
+    `TreeRecords`.
+    """
+
+    file: InputFile
+    size: int
+    data: bytes | None
+    parsed: Any
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def num_records(self) -> int:
+        """One document."""
+        return 1
+
+    @property
+    def end(self) -> UInt64:
+        """Where the document ends, as in records."""
+        return np.array([self.size], np.uint64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,13 +285,17 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
-    """Names, types and keys of one table; types are those of Table Schema (string, integer, number, boolean, ...)."""
+    """Names, types and keys of one table; types are those of Table Schema (string, integer, number, boolean, ...).
+
+    Its keys, and those that it refers to, are names in `namespace`: None is the one of all tables of that name.
+    """
 
     name: str
     columns: tuple[str, ...]
     types: tuple[str, ...]
     primary_key: tuple[str, ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,12 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from lisdata.errors import BadRecordError
     from lisdata.inputs import InputSlice
-    from lisdata.records import Records
+    from lisdata.records import ParsedDocument, Records
     from lisdata.shards import IncidenceDataset, InputInfo
     from lisdata.structure_batch import StructureBatch
 
@@ -41,6 +41,17 @@ class Source(Protocol):
 
     def read(self, piece: InputSlice, options: Any, reject: Reject) -> Iterator[Records]:
         """Yield the records of `piece`; a bad one goes to `reject`, which raises under `--on-error stop`."""
+
+
+@runtime_checkable
+class DocumentSource(Source, Protocol):
+    """A source of files that are whole documents, of which small ones share a table: each table costs its time."""
+
+    def read_document(self, piece: InputSlice, options: Any, reject: Reject) -> ParsedDocument | None:
+        """Return the document that `piece` is; None, and it goes to `reject`, when it is bad."""
+
+    def to_records(self, documents: list[ParsedDocument]) -> Iterator[Records]:
+        """Yield the records of documents, in their order."""
 
 
 class Converter(Protocol):
@@ -81,6 +92,7 @@ SOURCES = {
     "csv": "lisdata.sources.delimited:CSV",
     "excel": "lisdata.sources.excel:EXCEL",
     "fact-text": "lisdata.sources.fact_text:FACT_TEXT",
+    "graph": "lisdata.sources.graph:GRAPH",
     "hif": "lisdata.sources.hif:HIF",
     "html": "lisdata.sources.html:HTML",
     "image": "lisdata.sources.images:IMAGE",
@@ -124,6 +136,7 @@ EXPORTERS = {
     "conllu-plain": "lisdata.exporters.conllu:CONLLU_PLAIN",
     "csv": "lisdata.exporters.delimited:CSV",
     "fact-text": "lisdata.exporters.fact_text:FACT_TEXT",
+    "graph": "lisdata.exporters.graph:GRAPH",
     "hif": "lisdata.exporters.hif:HIF",
     "html": "lisdata.exporters.html:HTML",
     "image": "lisdata.exporters.images:IMAGE",

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from lisdata.atomic import write_atomically
 from lisdata.contents import Role
 from lisdata.errors import LabelError, SchemaError
+from lisdata.paths import StrPath
 from lisdata.schema import LabelKind
 from lisdata.shards.manifest import canonical_json, read_sealed, sealed
 
@@ -100,9 +101,9 @@ class RoleVocabulary:
         return cls.of_labels(labels, with_unknown=with_unknown)
 
     @classmethod
-    def read(cls, path: Path) -> RoleVocabulary:
+    def read(cls, path: StrPath) -> RoleVocabulary:
         """Read a file that `write` made; raise DamagedShardError or SchemaError when it is not one."""
-        body = read_sealed(path)
+        body = read_sealed(Path(path))
         roles = body.get("roles")
         if body.get("format") != ROLES_FORMAT or not isinstance(roles, list):
             raise SchemaError(
@@ -119,9 +120,9 @@ class RoleVocabulary:
         """Return the bytes of the file `roles.json`."""
         return sealed({"format": ROLES_FORMAT, "roles": list(self.roles), "hash": self.hash})
 
-    def write(self, path: Path) -> None:
+    def write(self, path: StrPath) -> None:
         """Write `to_json` to `path`."""
-        write_atomically(path, self.to_json())
+        write_atomically(Path(path), self.to_json())
 
 
 def cell_role(instance_label: str) -> str:

@@ -196,6 +196,7 @@ STATEMENTS = (
 
 # -- facts and tables ------------------------------------------------------------------------------------------------
 
+_HYPEREDGE = b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><hyperedge/></graph></graphml>'
 _RECORDS = (b'{"text": "a"}\n', b'{"text": "b"}\n')
 _FAR = b'{"text": "a", "entities": [{"start": 0, "end": 9, "id": "Q1"}]}\n'
 _FACT = b'{"facts": [{"relation": "r", "participants": [["x", "a"]]}], "text": "a"}\n'
@@ -212,6 +213,23 @@ FACTS = (
     bad_line("jsonl", "an array", "a.jsonl", _RECORDS, b"[1]\n", "1", "an object", "[1]"),
     bad_line("fact-text", "facts that are none", "a.jsonl", (_FACT,) * 2, b'{"facts": 3}\n', "1", "an object", "3"),
     document("hif", "an incidence without a node", "a.json", b'{"incidences": [{"edge": 1}]}', ":1:17", "node", "edge"),
+    document(
+        "graph", "an entity of another file", "a.graphml", _OUTER_DTD, ":1:", "without declarations", "an external one"
+    ),
+    document("graph", "entities in entities", "a.graphml", _DEEP_DTD, ":1:", "without declarations of", "the entity b"),
+    document("graph", "a hyperedge", "a.graphml", _HYPEREDGE, ":1:1", "node or edge", "an element hyperedge"),
+    document(
+        "graph", "an edge to no node", "a.gml", b"graph [\n edge [ source 1 target 2 ]\n]", ":1:1", "GML", "undefined"
+    ),
+    document("graph", "a bracket left open", "a.gml", b"graph [\n node [ id 1\n", ":3:1", "GML", "found EOF"),
+    document("graph", "an edge of one node", "a.edgelist", b"a b\nc\n", ":2:1", "an edge, NODE NODE", "'c'"),
+    document("graph", "an edge twice", "a.edgelist", b"a b\nb a\n", ":2:1", "each edge once", "again 'b a'"),
+    document(
+        "graph", "code for attributes", "a.edgelist", b"a b {'x': open('y')}\n", ":1:1", "an edge", "Failed to conv"
+    ),
+    document("graph", "no UTF-8", "a.adjlist", b"a b\n\xff c\n", ":2:1", "UTF-8", "byte 0xff"),
+    document("graph", "an unknown form", "a.net", b"*Vertices 1", "@0", "a name that ends in .gml", "another name"),
+    document("graph", "too long", "a.gml", b"graph [ ]", "@5", "at most 5 bytes", "9", "--max-document-bytes", "5"),
     document("hif", "no JSON", "a.json", b'{"incidences": [', ":1:17", "JSON", "the end"),
     bad_line("kgtk", "a cell too few", "a.tsv", _EDGES, b"2\tQ1\tP1\n", "3:1", "4 cells", "3"),
     bad_line("kgtk", "no UTF-8", "a.tsv", _EDGES, b"2\tQ1\tP1\t\xff\n", "3:9", "UTF-8", "0xff"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyoxigraph
+from graph_reading import graph_content, read_with_networkx
 from lxml import etree
 from PIL import Image
 from pyoxigraph import BlankNode, RdfFormat
@@ -43,6 +44,20 @@ def _compare(before: Any, after: Any, what: str) -> Difference:
         shown = [repr(side[at])[:80] if at < len(side) else "no more" for side in (before, after)]
         return f"{what} {at}: expected {shown[0]}, found {shown[1]}"
     return f"{what}: expected {str(before)[:80]}, found {str(after)[:80]}"
+
+
+# -- graphs ----------------------------------------------------------------------------------------------------------
+
+
+def gml_differs(before: bytes, after: bytes) -> Difference:
+    """Compare two GML files by networkx."""
+    return _compare(*(graph_content(read_with_networkx(data, "gml")) for data in (before, after)), "graph")
+
+
+def arcs_differ(before: bytes, after: bytes) -> Difference:
+    """Compare two lists of directed edges by networkx."""
+    found = (graph_content(read_with_networkx(data, "edgelist", "DiGraph")) for data in (before, after))
+    return _compare(*found, "graph")
 
 
 # -- JSON ------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import gzip
 import io
 import re
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +131,15 @@ def digit_images(path: Path, folder: Path) -> Members:
     return Members(folder=folder / "in", options={}, left_out={})
 
 
+def gml_files(archive: Path, folder: Path) -> Members:
+    """Write the GML of a zip archive."""
+    with zipfile.ZipFile(archive) as files:
+        chosen = [name for name in files.namelist() if name.endswith(".gml")]
+        _write(folder / "in", ((name, files.read(name)) for name in chosen))
+        left_out = {"texts about the graph": len(files.namelist()) - len(chosen)}
+    return Members(folder=folder / "in", options={}, left_out=left_out)
+
+
 MEMBERS: dict[str, Callable[[Path, Path], Members]] = {
     "w3c": w3c_inputs,
     "html5lib": html_documents,
@@ -138,17 +148,14 @@ MEMBERS: dict[str, Callable[[Path, Path], Members]] = {
     "ntriples": ntriples_files,
     "code": code_files,
     "digits": digit_images,
+    "gml": gml_files,
 }
 
 
 def read_graph(path: Path) -> Any:
-    """Return the graph of a GML file in a zip, or of a list of directed edges, as networkx has it."""
-    import zipfile
-
+    """Return the graph of a GML file in a zip, as networkx has it."""
     import networkx as nx
 
-    if path.suffix != ".zip":
-        return nx.read_edgelist(path, create_using=nx.DiGraph)
     with zipfile.ZipFile(path) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".gml"))
         lines = archive.read(name).decode().split("\n")

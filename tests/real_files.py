@@ -94,7 +94,17 @@ ROADS: list[tuple[str, list[Road]]] = [
     ("MANIFEST.tsv", [Road(source="csv", checks=BYTES, options={"quote": None})]),
     ("*README*.md", [Road(source="markdown", checks=BYTES, note="documentation of the collection")]),
     ("code/ts_corpus/*", [Road(source="code", checks=BYTES, members="code", note="a test's code is a file")]),
-    ("graphs/*", [Road(source="networkx", checks={}, note="no source: networkx reads it, the API takes the graph")]),
+    (
+        "graphs/*.zip",
+        [
+            Road(source="graph", checks={"graph equal": checks.gml_differs}, members="gml"),
+            Road(source="networkx", checks={}, note="by the API too, which takes networkx's graph"),
+        ],
+    ),
+    (
+        "graphs/*.edgelist",
+        [Road(source="graph", checks={"graph equal": checks.arcs_differ}, options={"directed": True})],
+    ),
     (
         "grids/digits.csv.gz",
         [

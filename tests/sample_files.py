@@ -19,6 +19,7 @@ SAMPLES = {
     "csv": "tables/authors.csv",
     "excel": "excel/boats.xlsx",
     "fact-text": "fact_text/harbour.jsonl",
+    "graph": "graph/harbour.gml",
     "hif": "hif/kitchen.hif.json",
     "html": "html/page.html",
     "jsonl": "table2/sentence.jsonl",

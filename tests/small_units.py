@@ -1,4 +1,7 @@
-"""A run of small units, and ways to disturb it; as a program: small_units.py FOLDER NUM_UNITS WORKERS [SECONDS]."""
+"""A run of small units, and ways to disturb it.
+
+As a program: small_units.py FOLDER NUM_UNITS WORKERS [SECONDS [RANK WORLD]].
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import os
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lisdata.errors import BadRecordError, Place
-from lisdata.runs import Job, run_job
+from lisdata.runs import Job, run_job, run_share
+from lisdata.runs.commits import CommitUnit
 from lisdata.shards.manifest import file_entry
 
 JsonDict = dict[str, Any]
@@ -67,12 +72,27 @@ def _disturb(how: str, log: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@dataclass(frozen=True)
+class Stranger(CommitUnit):
+    """Runs units as on a machine that does not see the folder."""
+
+    def is_at_home(self) -> bool:
+        return False
+
+    def __call__(self, unit: JsonDict) -> None:
+        raise AssertionError("expected to be run apart")
+
+
 def fold(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
     """Return the manifest's body."""
     return {"format": plan["format"], "parts": [], "sizes": [commit["size"] for commit in commits]}
 
 
 if __name__ == "__main__":
-    folder, num_units, workers, *seconds = sys.argv[1:]
-    slow = {"seconds": float(seconds[0])} if seconds else {}
-    run_job(make_job(Path(folder), int(num_units), **slow), workers=int(workers))
+    folder, num_units, workers, *rest = sys.argv[1:]
+    slow = {"seconds": float(rest[0])} if rest else {}
+    job = make_job(Path(folder), int(num_units), **slow)
+    if rest[1:]:
+        run_share(job, rank=int(rest[1]), world=int(rest[2]), workers=int(workers))
+    else:
+        run_job(job, workers=int(workers))

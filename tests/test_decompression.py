@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisdata.decompression import decompressed, find_compression
+from lisdata.decompression import decompressed, find_compression, without_compression
 from lisdata.errors import BadRecordError
 
 TEXT = b"".join(b"line %d of a text that repeats itself\n" % i for i in range(20_000))
@@ -224,3 +224,10 @@ def test_an_xz_stream_that_asks_for_much_memory_is_refused() -> None:
     _, error = read_until_error(decompressed(io.BytesIO(bytes(data)), "xz"), 1000)
 
     assert "Memory usage limit exceeded" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("A.nt.GZ", "A.nt"), ("a.xz.zst", "a.xz"), ("a.gz.nt", "a.gz.nt"), (".bz2", ""), ("", "")]
+)
+def test_a_name_loses_the_last_suffix_of_a_compression_alone(name: str, expected: str) -> None:
+    assert without_compression(name) == expected

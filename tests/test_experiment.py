@@ -14,7 +14,6 @@ from lisdata.experiment import (
     batches_of,
     check_models,
     evaluate_models,
-    newline_id,
     split_text,
     train_models,
     untrained,
@@ -22,6 +21,7 @@ from lisdata.experiment import (
 from lisdata.models import MODELS
 from lisdata.pipeline import make_data
 from lisdata.recipe import Recipe, load_recipe
+from lisdata.special_tokens import newline_id
 from lisdata.token_shards import TokenDataset
 from lisdata.training import TrainConfig, next_token_nll
 from lisdata.training.loss import NOT_SCORED

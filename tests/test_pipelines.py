@@ -23,6 +23,7 @@ def lisdata(*arguments: str) -> Result:
 
 def test_every_recipe_is_run_by_a_test_of_this_file(root: Path) -> None:
     recipes = {"quickstart.toml", "shakespeare.toml", "hexatag_text.toml", "hexatag_treebank.toml", "sipe.toml"}
+    recipes |= {"sipe_encoder.toml"}
     assert {p.name for p in (root / "pipelines").glob("*.toml")} == recipes
 
 
@@ -164,6 +165,27 @@ def test_the_way_on_past_a_bad_record_is_told_and_works(small: Path, tmp_path: P
     assert gone_on.exit_code == 0, gone_on.output
 
 
+def test_a_source_s_triples_are_sorted_as_the_command_line_does(tmp_path: Path) -> None:
+    lines = [f"<a:{number % 3}> <a:p> <a:{number}> .\n" for number in range(9)]
+    (tmp_path / "a.nt").write_text("".join(lines), encoding="utf-8")
+    recipe = '[source]\nsource = "ntriples"\npath = "a.nt"\nsort_by = "subject"\n'
+    (tmp_path / "r.toml").write_text(recipe, encoding="utf-8")
+    run = ("run", str(tmp_path / "r.toml"), "--to", str(tmp_path / "out"))
+
+    planned, first, again = lisdata(*run, "--dry-run"), lisdata(*run), lisdata(*run)
+    options = ("--sort-by", "subject", "--to", str(tmp_path / "sorted"))
+    assert lisdata("convert", "ntriples", str(tmp_path / "a.nt"), *options).exit_code == 0
+
+    assert "sorted by subject -> " in planned.stdout
+    assert (first.exit_code, again.exit_code) == (0, 0), first.output + again.output
+    made = tmp_path / "out" / "incidence" / "ntriples"
+    assert (made / "manifest.json").read_bytes() == (tmp_path / "sorted" / "manifest.json").read_bytes()
+    assert [len(s.instances) for s in lisdata_open(made).iter_structures()] == [3, 3, 3]
+    changed = lisdata(*run, "--set", "source.sort_by=graph")
+    assert changed.exit_code == 1
+    assert "holds another dataset" in changed.output
+
+
 def test_a_second_run_in_one_folder_is_refused_while_the_first_makes_its_data(small: Path, tmp_path: Path) -> None:
     run = ("run", str(small), "--to", str(tmp_path / "out"), "--set", "source.on_error=skip")
     assert lisdata(*run).exit_code == 0
@@ -235,9 +257,29 @@ def test_a_sipe_decoder_learns_tokens_and_tags_of_a_treebank(root: Path, tmp_pat
     assert '"tag_regime": "full"' in json.dumps(report)
 
 
+@pytest.mark.parametrize("model", ["sipe-roberta", "sipe-deberta", "sipe-modernbert"])
+def test_a_sipe_encoder_learns_masked_tokens_and_tags_of_a_treebank(model: str, root: Path, tmp_path: Path) -> None:
+    recipe = str(root / "pipelines" / "sipe_encoder.toml")
+
+    changes = ("--set", f"model.name={model}", "--set", "train.num_steps=40")
+    done = lisdata("run", recipe, "--to", str(tmp_path), *changes)
+
+    assert done.exit_code == 0, done.output
+    loss = json.loads((tmp_path / "loss_by_kind.json").read_text())["encoder"]["text"]
+    assert loss["after"] < loss["before"]
+    facts = json.loads((tmp_path / "models" / "encoder" / "report.json").read_text())["facts"]
+    masking, config = facts["batches"]["masking"], facts["model"]["config"]
+    size = lisdata_open(tmp_path / "tokens").schema.column("input_ids").maximum + 1
+    assert masking["rate"] == 0.15
+    assert masking["mask_id"] == config["mask_id"] == size  # the tokenizer has no mask: one more token is
+    assert masking["vocabulary_size"] == config["vocabulary_size"] == size + 1
+    assert loss["tokens"] < 0.5 * lisdata_open(tmp_path / "tokens").num_tokens  # only masked ones are scored
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        (["train.mask_rate=0"], "expected a mask_rate above 0"),
         (["train.tag_regime=half"], "tag_regime"),
         (["train.withhold=2"], "withhold"),
         (["model.name=lisformer", "model.injection=position"], "injection"),

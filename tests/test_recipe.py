@@ -185,6 +185,8 @@ def test_whatever_set_says_the_recipe_is_good_or_refused(inputs: Path, place: tu
         ('source.0.path=["a.txt", ""]', "expected files or folders, got an empty path"),
         ("source.0.options=5", "source: options: expected a table of names and values, got 5"),
         ("source.0.source=5", "source: source: expected str, got 5"),
+        ("source.0.sort_by=object", "source: sort_by: expected one of 'subject', 'graph'|sort_by"),
+        ("source.0.sort_by=subject", "source text makes no triples, so they cannot be sorted by subject"),
         ("source.0.unit_mib=1.5", "source prose: unit_mib: expected int, got 1.5"),
         ("model=3", r"expected tables \[\[model\]\], found 3"),
         ("model.0.name=3", "model: name: expected str, got 3"),

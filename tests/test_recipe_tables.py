@@ -20,7 +20,7 @@ def test_what_is_left_out_has_a_default() -> None:
 
 
 def test_the_keys_of_the_data_are_told_from_those_of_the_training() -> None:
-    assert DATA_KEYS == ("data", "window", "split", "attend", "tag_regime", "withhold")
+    assert DATA_KEYS == ("data", "window", "split", "attend", "tag_regime", "withhold", "mask_rate")
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,7 @@ def test_the_keys_of_the_data_are_told_from_those_of_the_training() -> None:
         (DataSettings, {"data": "windows", "window": 0}, "a window of at least 1 token, got 0"),
         (DataSettings, {"data": "loader", "split": 1}, "a split between 0 and 1, got 1.0"),
         (DataSettings, {"data": "loader", "split": 0.0}, "a split between 0 and 1, got 0.0"),
+        (DataSettings, {"data": "loader", "mask_rate": 0.0}, "mask_rate above 0 and up to 1, got 0.0"),
         (DataSettings, {"data": "loader", "split": float("nan")}, "a split between 0 and 1, got nan"),
         (EvaluateSettings, {"protocol": "perplexity"}, "needs evaluate.context_lengths"),
         (EvaluateSettings, {"protocol": "perplexity", "context_lengths": [0, 4]}, "of at least 1 that divide"),

@@ -13,8 +13,7 @@ from lisdata.inputs import InputFile
 from lisdata.invariants import check_structures
 from lisdata.schema import ContentKind
 from lisdata.sources.code_languages import Language, load_grammar
-from lisdata.sources.code_records import tree_to_records
-from lisdata.sources.code_trees import parse_code
+from lisdata.sources.code_records import parse_document, trees_to_records
 from lisdata.structure import Structure
 
 FILE = InputFile(index=0, path="a.py", name="a.py", size=0, digest="d", scope="s", compression=None)
@@ -23,7 +22,7 @@ FILE = InputFile(index=0, path="a.py", name="a.py", size=0, digest="d", scope="s
 def structure_of(data: bytes, language: Language = "python") -> Structure:
     """Return the structure of code, whose invariants are checked."""
     grammar = load_grammar(language)
-    records = tree_to_records(parse_code(data, grammar), grammar, data, FILE)
+    records = trees_to_records([parse_document(data, grammar, FILE)], grammar)
     batch = TREES.convert(records, TreeOptions())
     check_structures(*(pa.Table.from_batches([b]) for b in (batch.structures, batch.contents, batch.labels)), "code")
     return Structure.from_arrow(batch, 0)

@@ -13,7 +13,7 @@ from real_files import SHARED, Road, roads_of
 
 import lisdata
 from lisdata.alignment import AuditReport, audit
-from lisdata.decompression import COMPRESSION_SUFFIXES
+from lisdata.decompression import without_compression
 from lisdata.errors import BadRecordError
 from lisdata.interop.networkx_graphs import networkx_from_structures, structures_from_networkx
 from lisdata.registry import load_exporter, load_source
@@ -71,7 +71,7 @@ def _walk(road: Road, path: Path, folder: Path) -> WalkedRoad:
     faults = []
     for source in inputs:
         name = source.name if source == root else source.relative_to(root).as_posix()
-        faults.append(_compare(road, source, folder / "back" / f"{_uncompressed(name)}{suffix}", found))
+        faults.append(_compare(road, source, folder / "back" / f"{without_compression(name)}{suffix}", found))
     differences = [fault for listed in faults for fault in listed]
     if road.is_audited:
         again = {name: value for name, value in options.items() if name == "context"}  # a dataset keeps no paths
@@ -92,11 +92,6 @@ def _expect_refusal(source: str, path: Path, folder: Path, found: WalkedRoad) ->
         found.notes.append(f"source {source} refuses it: {str(error)[:120]}")
     else:
         found.faults.append(f"expected source {source} to refuse it")
-
-
-def _uncompressed(name: str) -> str:
-    suffix = Path(name).suffix
-    return name.removesuffix(suffix) if suffix in COMPRESSION_SUFFIXES else name
 
 
 def _count(dataset: IncidenceDataset, found: WalkedRoad) -> None:

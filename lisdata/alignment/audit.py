@@ -13,6 +13,7 @@ from lisdata.alignment.examples import describe_place
 from lisdata.alignment.fact_files import FactFiles, Place
 from lisdata.alignment.facts import LEVELS, iter_facts
 from lisdata.alignment.rereading import read_export
+from lisdata.paths import StrPath
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.manifest import MANIFEST
 
@@ -89,8 +90,8 @@ class _Side:
 
 
 def audit(
-    before: str | Path,
-    after: str | Path,
+    before: StrPath,
+    after: StrPath,
     *,
     match_scopes: bool = False,
     ordinals: bool = False,
@@ -117,9 +118,9 @@ def audit(
             match_scopes = True
         inputs = [info for dataset in second for info in dataset.inputs]
         sides = (
-            _Side(name=str(before), datasets=(first,), scopes=_scopes(first.inputs, match_scopes)),
+            _Side(name=str(first.path), datasets=(first,), scopes=_scopes(first.inputs, match_scopes)),
             _Side(
-                name=str(after),
+                name=str(path),
                 datasets=second,
                 scopes={i.scope: _scope_name(n) for i, n in zip(inputs, numbers, strict=True)} if match_scopes else {},
             ),

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lisdata.alignment.facts import LEVELS, Facts
+from lisdata.kernels.groups import number_pairs
 
 FACTS_A_BUCKET = 1 << 22
 MAX_BUCKETS = 256
-_ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("part", "<u4"), ("row", "<u4"), ("item", "<u4")])
+_ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("part", "<u4"), ("row", "<u4"), ("item", "<u4"), ("once", "?")])
 Rows = npt.NDArray[np.void]
 Place = tuple[int, int, int]
 """Number of the part among all of its side, row, and number of the instance or incidence in the row."""
@@ -46,21 +47,21 @@ class FactFiles:
         """Append facts of part number `part` of a side (0 or 1)."""
         rows = np.empty(len(facts.row), _ROW)
         rows["high"], rows["low"] = facts.digest[:, 0], facts.digest[:, 1]
-        rows["part"], rows["row"], rows["item"] = part, facts.row, facts.item
+        rows["part"], rows["row"], rows["item"], rows["once"] = part, facts.row, facts.item, facts.is_once
         bucket = rows["high"] % np.uint64(self._num_buckets)
         for number in np.unique(bucket).tolist():
             with self._path(side, facts.level, number).open("ab") as stream:
                 stream.write(rows[bucket == number].tobytes())
 
     def compare(self, level: str, num_examples: int) -> Difference:
-        """Return how the sides' facts of a level differ; of contents, each counts once a side."""
+        """Return how the sides' facts of a level differ."""
         if level not in LEVELS:
             raise ValueError(f"expected one of {', '.join(LEVELS)}, got {level!r}")
         counts: Counter[str] = Counter()
         places: tuple[list[Place], list[Place]] = ([], [])
         for number in range(self._num_buckets):
             sides = [self._read(side, level, number) for side in (0, 1)]
-            self._compare_bucket(sides, counts, places, num_examples, is_set=level == "contents")
+            self._compare_bucket(sides, counts, places, num_examples)
         return Difference(
             totals=(counts["total 0"], counts["total 1"]),
             duplicates=(counts["duplicates 0"], counts["duplicates 1"]),
@@ -71,20 +72,18 @@ class FactFiles:
         )
 
     def _compare_bucket(
-        self,
-        sides: list[Rows],
-        counts: Counter[str],
-        places: tuple[list[Place], list[Place]],
-        num_examples: int,
-        *,
-        is_set: bool,
+        self, sides: list[Rows], counts: Counter[str], places: tuple[list[Place], list[Place]], num_examples: int
     ) -> None:
-        number, size = _number_distinct(np.concatenate(sides))
+        rows = np.concatenate(sides)
+        distinct, number = number_pairs(np.stack([rows["high"], rows["low"]], axis=1))
+        size = len(distinct)
+        is_once = np.zeros(size, np.bool_)
+        is_once[number[rows["once"]]] = True
         numbers = np.split(number, [len(sides[0])])
         found = [np.bincount(n, minlength=size) for n in numbers]
         for side in (0, 1):
-            counts[f"duplicates {side}"] += 0 if is_set else int((found[side] - (found[side] > 0)).sum())
-            found[side] = np.minimum(found[side], 1) if is_set else found[side]
+            found[side] = np.where(is_once, np.minimum(found[side], 1), found[side])
+            counts[f"duplicates {side}"] += int((found[side] - (found[side] > 0)).sum())
             counts[f"total {side}"] += int(found[side].sum())
         for side, rows in enumerate(sides):
             surplus = np.maximum(found[side] - found[1 - side], 0)
@@ -100,17 +99,6 @@ class FactFiles:
 
     def _path(self, side: int, level: str, bucket: int) -> Path:
         return self._directory / f"{side}-{level}-{bucket}"
-
-
-def _number_distinct(rows: Rows) -> tuple[npt.NDArray[np.int64], int]:
-    """Return which distinct digest each row has, and how many there are."""
-    order = np.lexsort((rows["low"], rows["high"]))
-    ordered = rows[order]
-    is_first = np.ones(len(order), bool)
-    is_first[1:] = (ordered["high"][1:] != ordered["high"][:-1]) | (ordered["low"][1:] != ordered["low"][:-1])
-    number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(is_first) - 1
-    return number, int(is_first.sum())
 
 
 def _last_copies(rows: Rows, number: npt.NDArray[np.int64], surplus: npt.NDArray[np.int64]) -> Rows:

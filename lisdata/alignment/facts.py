@@ -6,6 +6,9 @@
 * An *incidence* is one participant and the label of its instance: it tells which one of an instance differs.
 * A *document* is the kind of a structure and its bytes or its tensor (dtype, shape, values).
 
+Contents count once a side, and so does what an RDF 1.2 triple term is of: each structure that shows the term says it
+again, with an ordinal of its own, so that how often depends on the grouping. All else counts as often as it comes.
+
 How facts are grouped into structures, record ids, spans and hexatags (which follow from heads) are not compared. The
 participants are added up after mixing, so that their order does not matter: two different multisets agree by chance
 alone, with a probability of about 2^-128 a pair; digests are no defence against forged data.
@@ -25,15 +28,17 @@ import pyarrow.compute as pc
 import xxhash
 
 from lisdata.contents import key_message
+from lisdata.converters.triple_terms import TRIPLE_TERM
 from lisdata.encoding.pieces import row_numbers
 from lisdata.encoding.structure_rows import StructureRows, iter_slices
 from lisdata.kernels.arrays import fixed_rows, one_array
-from lisdata.schema import CONTENTS, ContentKind
+from lisdata.schema import CONTENTS, ContentKind, StructureKind
 from lisdata.shards import Part
 from lisdata.shards.same_as import key_pairs
 
 UInt64 = npt.NDArray[np.uint64]
 Int64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 LEVELS = ("contents", "instances", "incidences", "documents")
 _COLUMNS = (
@@ -50,21 +55,23 @@ _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 class Facts:
     """Facts of one level: digests (N, 2), the row of the part, and in it the number of the instance or incidence.
 
-    The row is that of the table `contents` for contents, of `structures` for all else.
+    The row is that of the table `contents` for contents, of `structures` for all else. `is_once` tells which facts
+    count once, however often they come.
     """
 
     level: str
     digest: UInt64
     row: Int64
     item: Int64
+    is_once: Bools
 
 
 def iter_facts(part: Part, scopes: Mapping[str, str], *, ordinals: bool = False) -> Iterator[Facts]:
     """Yield the facts of a part, a bounded number at a time; a scope in `scopes` counts as the name it has there."""
     keys = scoped_keys(part, scopes)
     rows = np.arange(len(keys))
-    yield Facts(level="contents", digest=keys, row=rows, item=rows)
-    labels = _label_pairs(part)
+    yield Facts(level="contents", digest=keys, row=rows, item=rows, is_once=np.ones(len(rows), np.bool_))
+    labels = _Labels.of(part)
     first_row = 0
     for slice_ in iter_slices(part, _COLUMNS):
         yield from _facts_of_rows(slice_, first_row, keys, labels, ordinals)
@@ -114,19 +121,33 @@ def _placed_names(part: Part, contents: list[tuple[str, int, bytes]]) -> dict[tu
     return {key: first[record] + key[1][key[1].index(b"-") :] for key, record in records.items() if record in first}
 
 
-def _label_pairs(part: Part) -> UInt64:
-    digests = [xxhash.xxh3_128_digest(label.encode()) for label in part.labels.column("label").to_pylist()]
-    return key_pairs(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16))
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """Digests (N, 2) of a part's labels, and which of them is that of triple terms."""
+
+    digest: UInt64
+    is_term: Bools
+
+    @classmethod
+    def of(cls, part: Part) -> _Labels:
+        names = part.labels.column("label").to_pylist()
+        digests = [xxhash.xxh3_128_digest(name.encode()) for name in names]
+        pairs = key_pairs(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16))
+        return cls(pairs, np.array([name == TRIPLE_TERM for name in names], np.bool_))
 
 
 def _facts_of_rows(
-    rows: StructureRows, first_row: int, keys: UInt64, labels: UInt64, ordinals: bool
+    rows: StructureRows, first_row: int, keys: UInt64, labels: _Labels, ordinals: bool
 ) -> Iterator[Facts]:
-    participant = _participants(rows, keys, labels)
+    participant = _participants(rows, keys, labels.digest)
     instance_row = row_numbers(rows.instance_offsets)
-    label = labels[rows.instance_label]
+    label, handle = labels.digest[rows.instance_label], _handles(rows, keys)
+    is_term = labels.is_term[rows.instance_label] & handle.any(axis=1)
+    is_term &= rows.kinds[instance_row] == StructureKind.TRIPLES
     of = rows.incidence_instance
     digest = _mixed(label[of], participant)
+    in_term = np.flatnonzero(is_term[of])
+    digest[in_term] = _mixed(digest[in_term], handle[of[in_term]])
     per_row = np.bincount(rows.incidence_row, minlength=rows.num_rows)
     begin = np.cumsum(per_row) - per_row
     yield Facts(
@@ -134,15 +155,18 @@ def _facts_of_rows(
         digest=digest,
         row=rows.incidence_row + first_row,
         item=np.arange(len(digest)) - begin[rows.incidence_row],
+        is_once=is_term[of],
     )
-    columns = [label, _handles(rows, keys), _summed(participant, of, len(label))]
+    columns = [label, handle, _summed(participant, of, len(label))]
     if ordinals:
-        columns.append(_pair(np.asarray(rows.batch.column("instance_ordinal").flatten()).astype(np.uint64)))
+        ordinal = np.asarray(rows.batch.column("instance_ordinal").flatten()).astype(np.uint64)
+        columns.append(_pair(np.where(is_term, np.uint64(0), ordinal)))
     yield Facts(
         level="instances",
         digest=_mixed(*columns),
         row=instance_row + first_row,
         item=np.arange(len(label)) - rows.instance_offsets[instance_row],
+        is_once=is_term,
     )
     yield _documents(rows, first_row)
 
@@ -191,7 +215,8 @@ def _documents(rows: StructureRows, first_row: int) -> Facts:
             digest.update(values)
         digests.append(digest.digest())
     pairs = key_pairs(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16))
-    return Facts(level="documents", digest=pairs, row=at + first_row, item=np.zeros(len(at), np.int64))
+    nothing = np.zeros(len(at), np.int64)
+    return Facts(level="documents", digest=pairs, row=at + first_row, item=nothing, is_once=nothing.astype(np.bool_))
 
 
 def _summed(digest: UInt64, group: Int64, size: int) -> UInt64:

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from lisdata.converters.table_roles import SCOPE_PREFIX
 from lisdata.kernels.arrays import fixed_rows, one_array
+from lisdata.kernels.groups import sort_pairs
 from lisdata.schema import ContentKind
-from lisdata.shards import IncidenceDataset
+from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.same_as import SameAs, key_pairs
 
 UInt64 = npt.NDArray[np.uint64]
@@ -25,10 +28,14 @@ MAX_DATASETS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """Contents that all the datasets `members` (numbers) have: how many by kind, and some of them as text."""
+    """Contents that all the datasets `members` (numbers) have: how many by kind, and some of them as text.
+
+    `by_table` counts those of them that are keys of tables, by their scope.
+    """
 
     members: tuple[int, ...]
     by_kind: dict[str, int]
+    by_table: dict[str, int]
     examples: tuple[str, ...]
 
     @property
@@ -57,6 +64,7 @@ class MeetingReport:
                     "datasets": [self.names[member] for member in meeting.members],
                     "contents": meeting.count,
                     "by_kind": meeting.by_kind,
+                    "by_table": meeting.by_table,
                     "examples": list(meeting.examples),
                 }
                 for meeting in self.meetings
@@ -80,10 +88,12 @@ def find_meetings(
     pairs = list(combinations(range(len(datasets)), 2))
     wanted = [*pairs, *([tuple(range(len(datasets)))] if len(datasets) > 2 else [])]
     totals: Counter[tuple[int, int]] = Counter()  # (mask of the datasets that have it, kind)
+    of_tables: Counter[tuple[int, int]] = Counter()  # (mask, number of the scope)
+    scopes: dict[str, int] = {}
     places: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {members: [] for members in wanted}
-    for found in _iter_passes(datasets, same_as, keys_a_pass):
-        codes, counts = np.unique(found.mask * 256 + found.kind, return_counts=True)
-        totals.update({divmod(int(code), 256): int(count) for code, count in zip(codes, counts, strict=True)})
+    for found in _iter_passes(datasets, same_as, keys_a_pass, scopes):
+        totals.update(_counted(found.mask, found.kind))
+        of_tables.update(_counted(found.mask, found.scope))
         for members in wanted:
             places[members] = sorted(places[members] + found.examples(_mask(members), num_examples))[:num_examples]
     return MeetingReport(
@@ -93,6 +103,7 @@ def find_meetings(
             Meeting(
                 members=members,
                 by_kind=_by_kind(totals, _mask(members)),
+                by_table=_by_table(of_tables, _mask(members), scopes),
                 examples=tuple(_text(datasets, place) for place in places[members]),
             )
             for members in wanted
@@ -102,10 +113,14 @@ def find_meetings(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pass:
-    """Distinct contents of all datasets: the datasets that have each (a bit each), and its first place."""
+    """Distinct contents of all datasets: the datasets that have each (a bit each), and its first place.
+
+    `scope` numbers the scopes of tables' keys from 1; it is 0 for all other contents.
+    """
 
     mask: Int64
     kind: Int64
+    scope: Int64
     dataset: Int64
     part: Int64
     row: Int64
@@ -117,38 +132,60 @@ class _Pass:
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _iter_passes(datasets: Sequence[IncidenceDataset], same_as: SameAs | None, keys_a_pass: int) -> Iterator[_Pass]:
-    """Yield a share of all contents at a time, chosen by the bits of the key."""
+def _iter_passes(
+    datasets: Sequence[IncidenceDataset], same_as: SameAs | None, keys_a_pass: int, scopes: dict[str, int]
+) -> Iterator[_Pass]:
+    """Yield a share of all contents at a time, chosen by the bits of the key; number the scopes of tables' keys."""
     num_keys = sum(part.counts["contents"] for dataset in datasets for part in dataset.parts)
     num_passes = max(1, -(-num_keys // keys_a_pass))
     for number in range(num_passes):
         keys: list[UInt64] = [np.empty((0, 2), np.uint64)]
-        columns: list[Int64] = [np.empty((4, 0), np.int64)]  # kind, dataset, part, row
+        columns: list[Int64] = [np.empty((5, 0), np.int64)]  # kind, dataset, part, row, scope
         for owner, dataset in enumerate(datasets):
             for index, part in enumerate(dataset.parts):
-                table = part.read("contents", ("key", "kind"))
+                table = part.read("contents", ("key", "kind", "scope"))
                 found = key_pairs(fixed_rows(one_array(table.column("key")))) if table.num_rows else keys[0]
                 found = found if same_as is None else same_as.show(found)
                 row = np.flatnonzero(found[:, 1] % np.uint64(num_passes) == number)
                 kind = np.asarray(table.column("kind"))[row].astype(np.int64)
                 keys.append(found[row])
-                columns.append(np.stack([kind, np.full(len(row), owner), np.full(len(row), index), row]))
+                scope = _table_scopes(part, table, scopes)[row]
+                columns.append(np.stack([kind, np.full(len(row), owner), np.full(len(row), index), row, scope]))
         yield _joined(np.concatenate(keys), np.concatenate(columns, axis=1))
 
 
+def _table_scopes(part: Part, contents: pa.Table, known: dict[str, int]) -> Int64:
+    """Return the number of each content's scope in `known`, which grows, where a table's key has it; else 0."""
+    labels = part.read("labels", ("label",)).column("label").to_pylist()
+    numbers = [known.setdefault(name, 1 + len(known)) if name.startswith(SCOPE_PREFIX) else 0 for name in labels]
+    codes = np.asarray(one_array(contents.column("scope")).fill_null(len(labels))).astype(np.int64)
+    return np.array([*numbers, 0], np.int64)[codes]
+
+
 def _joined(keys: UInt64, columns: Int64) -> _Pass:
-    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: the first dataset that has a key comes first
-    keys, columns = keys[order], columns[:, order]
-    is_first = np.ones(len(order), bool)
-    is_first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
-    first = np.flatnonzero(is_first)
-    kind, dataset, part, row = columns[:, first]
+    order, is_first = sort_pairs(keys)  # stable: the first dataset that has a key comes first
+    columns, first = columns[:, order], np.flatnonzero(is_first)
+    kind, dataset, part, row, scope = columns[:, first]
     mask = np.bitwise_or.reduceat(1 << columns[1], first) if len(first) else first
-    return _Pass(mask=mask, kind=kind, dataset=dataset, part=part, row=row)
+    return _Pass(mask=mask, kind=kind, scope=scope, dataset=dataset, part=part, row=row)
 
 
 def _mask(members: tuple[int, ...]) -> int:
     return sum(1 << member for member in members)
+
+
+def _counted(mask: Int64, number: Int64) -> dict[tuple[int, int], int]:
+    """Return how often each pair of a mask and a number comes."""
+    pairs, counts = np.unique(np.stack([mask, number]), axis=1, return_counts=True)
+    return {(m, n): count for m, n, count in zip(*pairs.tolist(), counts.tolist(), strict=True)}
+
+
+def _by_table(totals: Counter[tuple[int, int]], mask: int, scopes: dict[str, int]) -> dict[str, int]:
+    found: Counter[int] = Counter()
+    for (owners, number), count in totals.items():
+        if owners & mask == mask:
+            found[number] += count
+    return {name: found[number] for name, number in sorted(scopes.items()) if found[number]}
 
 
 def _by_kind(totals: Counter[tuple[int, int]], mask: int) -> dict[str, int]:

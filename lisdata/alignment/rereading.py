@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lisdata.conversion import convert
+from lisdata.decompression import without_compression
 from lisdata.errors import PlanError
 from lisdata.exporters.targets import target_names
-from lisdata.registry import load_converter, load_exporter, load_source
+from lisdata.registry import load_converter, load_exporter, load_source, names
 from lisdata.shards import IncidenceDataset, InputInfo
 
 _Key = tuple[str, str]
@@ -22,7 +23,8 @@ def read_export(
     """Convert the export of `dataset` at `path` into datasets below `to`, one for each way its inputs were converted.
 
     Return them, and for each of their inputs, one after another, the number of the input that it is the export of. Each
-    is read by the name that the input had, since a table is called as its file. PlanError for a file that is missing.
+    is read by the name that the input had, since a table is called as its file. A single file in another form of what
+    the dataset holds (Turtle of N-Triples) is read by the source of that form. PlanError for a file that is missing.
     """
     if not dataset.inputs:
         raise PlanError(f"{dataset.path}: made in memory, so no source can read its export: compare two datasets")
@@ -39,7 +41,8 @@ def read_export(
         if not links:
             continue
         entry = dataset.manifest["origins"][origin]
-        convert(entry["source"], links, to / f"{origin}.lis", options=_options_of(entry, options))
+        source = _source_of(entry["source"], path)
+        convert(source, links, to / f"{origin}.lis", options=_options_of(entry, source, options))
         found.append(IncidenceDataset(to / f"{origin}.lis"))
         numbers += [info.index for info in infos if info.index in files]
     return tuple(found), numbers
@@ -54,10 +57,10 @@ def _exported_files(dataset: IncidenceDataset, path: Path) -> dict[int, Path]:
     if not path.is_dir():
         raise PlanError(f"{path}: expected a dataset, or an export of one: no such file or folder")
     suffixes = {info.exporter: getattr(load_exporter(info.exporter), "suffix", "") for info in dataset.inputs}
-    names = {suffix: target_names(dataset.inputs, suffix=suffix) for suffix in set(suffixes.values())}
+    called = {suffix: target_names(dataset.inputs, suffix=suffix) for suffix in set(suffixes.values())}
     files: dict[int, Path] = {}
     for info in dataset.inputs:
-        file = path / names[suffixes[info.exporter]][info.index]
+        file = path / called[suffixes[info.exporter]][info.index]
         if file.is_file():
             files[info.index] = file
         elif info.records["converted"]:
@@ -76,15 +79,35 @@ def _link(file: Path, link: Path) -> str:
     return str(link)
 
 
-def _options_of(origin: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a conversion as they were given; those that name a file have to be given again."""
-    source = load_source(origin["source"])
+def _source_of(name: str, path: Path) -> str:
+    """Return the one source of the same kind that `path` has a suffix of, if it has none of source `name`."""
+    own = load_source(name)
+    if path.is_dir() or _has_suffix(path, own.suffixes):
+        return name
+    others = (load_source(other) for other in names("sources"))
+    alike = [other.name for other in others if other.converter == own.converter and _has_suffix(path, other.suffixes)]
+    return alike[0] if len(alike) == 1 else name
+
+
+def _has_suffix(path: Path, suffixes: tuple[str, ...]) -> bool:
+    return without_compression(path.name.lower()).endswith(suffixes)
+
+
+def _options_of(origin: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a conversion as they were given; those that name a file have to be given again.
+
+    Of another source than the conversion's, those that it has too.
+    """
+    source = load_source(name)
+    known = (*fields(source.options_type), *fields(load_converter(source.converter).options_type))
     options = {**origin["options"], **origin.get("converter_options", {})}
-    for option in (*fields(source.options_type), *fields(load_converter(source.converter).options_type)):
+    if name != origin["source"]:
+        options = {option.name: options[option.name] for option in known if option.name in options}
+    for option in known:
         is_file = option.metadata.get("is_path") or option.metadata.get("pin")
         if is_file and options.get(option.name) and option.name not in given:
             raise ValueError(
-                f"source {origin['source']}: expected option {option.name} (it was {options[option.name]!r}): "
+                f"source {name}: expected option {option.name} (it was {options[option.name]!r}): "
                 "a dataset does not keep where a file was"
             )
     return {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()} | dict(given)

@@ -14,6 +14,7 @@ from lisdata.contents import Content, encode_text
 from lisdata.encoding.structure_rows import StructureRows, iter_slices
 from lisdata.errors import LisDataError, PlanError
 from lisdata.inputs import InputSlice, find_inputs
+from lisdata.paths import StrPath
 from lisdata.schema import SAME_AS, ContentKind
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, file_entry, write_manifest
@@ -117,7 +118,7 @@ def _pairs_of_rows(rows: StructureRows, part: Part, sides: list[int], predicate:
     return pa.Table.from_arrays([*columns, source], schema=SAME_AS)
 
 
-def write_same_as(tables: Iterable[pa.Table], to: str | Path) -> int:
+def write_same_as(tables: Iterable[pa.Table], to: StrPath) -> int:
     """Write rows as a dataset that holds nothing else, and return how many; `lisdata merge` puts it beside shards.
 
     PlanError where the folder holds files already.

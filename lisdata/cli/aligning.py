@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from lisdata.cli.options import example
+from lisdata.cli.options import DatasetFolder, example
+from lisdata.cli.printing import print_json
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
     from lisdata.alignment import AuditReport, MeetingReport
     from lisdata.shards.same_as import SameAs
 
-DATASET = click.Path(exists=True, file_okay=False, path_type=Path)
+DATASET = DatasetFolder()
 
 
 @click.command(epilog=example("lisdata align text.lis table2.lis"))
@@ -37,7 +38,7 @@ DATASET = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--key-scope",
     metavar="SCOPE",
-    help="The first names of TSV files are keys of a table: table:TABLE.COLUMN.",
+    help="The first names of TSV files are keys of a table: table:TABLE.COLUMN, table:NAMESPACE.TABLE.COLUMN.",
 )
 @click.option(
     "--to",
@@ -74,12 +75,12 @@ def align(
         return
     same_as = SameAs.of_rows(rows) if tables else None
     report = find_meetings(opened, same_as=same_as, num_examples=examples)
-    _print_json(report.to_dict()) if as_json else _print_meetings(report)
+    print_json(report.to_dict()) if as_json else _print_meetings(report)
 
 
 def _print_same_as(to: Path, count: int, same_as: SameAs, *, as_json: bool) -> None:
     if as_json:
-        _print_json({"rows": count, "contents": len(same_as), "classes": same_as.num_classes})
+        print_json({"rows": count, "contents": len(same_as), "classes": same_as.num_classes})
     else:
         say(f"{to}: {count:,} rows join {len(same_as):,} contents into {same_as.num_classes:,} classes")
 
@@ -94,8 +95,14 @@ def _print_meetings(report: MeetingReport) -> None:
     ]
     for meeting in report.meetings:
         title = " & ".join(names[member] for member in meeting.members)
-        rows.append((title, f"{meeting.count:,}", _kinds(meeting.by_kind), ", ".join(meeting.examples)))
+        kinds = _kinds(meeting.by_kind)
+        if meeting.by_table:
+            kinds += f" (keys: {_kinds(meeting.by_table)})"
+        rows.append((title, f"{meeting.count:,}", kinds, ", ".join(meeting.examples)))
     print_rows(("datasets", "contents", "by kind", "examples"), rows)
+    if any(meeting.by_table for meeting in report.meetings):
+        advice = "where they are rows of different tables, convert with --namespace"
+        say(f"Keys of tables of one name meet, whatever their databases: {advice}.", err=True)
 
 
 def _kinds(found: dict[str, int]) -> str:
@@ -145,7 +152,7 @@ def audit(
         options=_settings(options),
         num_examples=examples,
     )
-    _print_json(report.to_dict()) if as_json else _print_audit(report)
+    print_json(report.to_dict()) if as_json else _print_audit(report)
     if not report.ok:
         click.get_current_context().exit(1)
 
@@ -181,9 +188,3 @@ def _print_audit(report: AuditReport) -> None:
             if count > len(shown) > 0:
                 say(f"{title}: {count - len(shown):,} more {level.level}")
     say("equal" if report.ok else "different")
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

@@ -10,16 +10,23 @@ import click
 
 from lisdata.cli.aligning import align, audit
 from lisdata.cli.converting import FOLDER, ConvertCommand, convert_options, run_conversion
+from lisdata.cli.copying import archive, copy
 from lisdata.cli.evaluating import benchmark
 from lisdata.cli.hexatag import hexatag
-from lisdata.cli.options import CleanGroup, ResumingCommand, example, options_of
+from lisdata.cli.options import CleanGroup, DatasetFolder, ResumingCommand, example, options_of
 from lisdata.cli.regrouping import regroup, run_sorted_conversion, sort_options
 from lisdata.cli.reproduce import reproduce
+from lisdata.cli.runs import finish, run_report
+from lisdata.cli.selecting import dedup, filter_, reshard, sample, split
 from lisdata.cli.shuffling import shuffle_report
+from lisdata.cli.spreading import Spread, take_spread
+from lisdata.cli.tagger import tagger
 from lisdata.cli.terminal import say
+from lisdata.cli.token_formats import import_tokens
 
-DATASET = click.Path(exists=True, file_okay=False, path_type=Path)
+DATASET = DatasetFolder()
 FILE = click.Path(dir_okay=False, path_type=Path)
+LISTED = ["sources", "converters", "exporters", "token-formats", "models"]
 RECIPE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -90,6 +97,10 @@ def _convert(
     settings = {option.name or "": rest.pop(option.name or "") for option in convert_options() if option.name != "to"}
     if sort_by is not None and not settings["dry_run"]:
         del settings["dry_run"]
+        if take_spread(settings) != Spread():
+            raise click.UsageError("--sort-by sorts in processes of this machine: leave out --engine, --rank, --world")
+        if any([settings.pop("replan"), settings.pop("append")]):
+            raise click.UsageError("--sort-by sorts all there is: leave out --replan and --append")
         run_sorted_conversion(source, paths, to, rest, sort_by=sort_by, memory_mib=memory_mib, **settings)
     else:
         run_conversion(source, paths, to, rest, **settings)
@@ -157,16 +168,30 @@ def merge(datasets: tuple[Path, ...], to: Path) -> None:
 
 @main.command(epilog=example("lisdata export graph.lis --to graph.nt"))
 @click.argument("dataset", type=DATASET)
-@click.option("--to", type=click.Path(path_type=Path), required=True, help="File, or folder for several inputs.")
-@click.option("--format", "format_", help="An exporter's name (see lisdata list exporters); default: the source's.")
+@click.option(
+    "--to", type=click.Path(path_type=Path), required=True, help="File, or folder for several inputs or for tokens."
+)
+@click.option(
+    "--format",
+    "format_",
+    help="An exporter's name (see lisdata list exporters, for rows of tokens lisdata list token-formats); default: the "
+    "source's.",
+)
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="Only this input; may be given several times.")
+@click.option(
+    "--prefix",
+    "prefixes",
+    multiple=True,
+    metavar="NAME=IRI",
+    help="A prefix for IRIs in turtle, trig and rdfxml, beside well-known ones; may be given several times.",
+)
 @click.option("--force", is_flag=True, help="Write over files that are there.")
-def export(dataset: Path, to: Path, format_: str | None, inputs: tuple[str, ...], force: bool) -> None:
-    """Write DATASET back in the format it came from; what is not lossless is listed."""
+def export(dataset: Path, to: Path, format_: str | None, inputs: tuple[str, ...], **settings: Any) -> None:
+    """Write DATASET back in the format it came from, or rows of tokens for other loaders; losses are listed."""
     from lisdata.cli.printing import print_export
     from lisdata.datasets import export as export_dataset
 
-    print_export(export_dataset(dataset, to, format=format_, force=force, inputs=inputs))
+    print_export(export_dataset(dataset, to, format=format_, inputs=inputs, **settings))
 
 
 @main.command(epilog=example("lisdata inspect both.lis --shared"))
@@ -205,8 +230,8 @@ def stats(dataset: Path, plot: Path | None, as_json: bool) -> None:
 
 
 @main.command(epilog=example("lisdata verify graph.lis"))
-@click.argument("dataset", type=DATASET)
-def verify(dataset: Path) -> None:
+@click.argument("dataset", type=DatasetFolder(fetches=False))
+def verify(dataset: Path | str) -> None:
     """Check every byte of DATASET against its manifest and every row against the schema; exit 1 on any difference."""
     from lisdata.cli.printing import print_verification
     from lisdata.cli.progress import counter
@@ -220,12 +245,12 @@ def verify(dataset: Path) -> None:
 
 
 @main.command("list", epilog=example("lisdata list sources"))
-@click.argument("group", type=click.Choice(["sources", "converters", "exporters", "models"]), required=False)
+@click.argument("group", type=click.Choice(LISTED), required=False)
 def list_(group: str | None) -> None:
-    """List what is registered: sources, converters, exporters, models (all of them by default)."""
+    """List what is registered: sources, converters, exporters, formats of tokens, models (all of them by default)."""
     from lisdata.cli.printing import print_registry
 
-    print_registry([group] if group else ["sources", "converters", "exporters", "models"])
+    print_registry([group] if group else LISTED)
 
 
 @main.command("export-schema", epilog=example("lisdata export-schema schemas"))
@@ -288,9 +313,17 @@ def evaluate(recipe: Path, to: Path, changes: tuple[str, ...]) -> None:
 
 
 main.add_command(align)
+main.add_command(archive)
 main.add_command(audit)
 main.add_command(benchmark)
+main.add_command(copy)
+main.add_command(finish)
 main.add_command(hexatag)
+main.add_command(import_tokens)
 main.add_command(regroup)
+for command in (split, sample, filter_, dedup, reshard):
+    main.add_command(command)
 main.add_command(reproduce)
+main.add_command(run_report)
 main.add_command(shuffle_report)
+main.add_command(tagger)

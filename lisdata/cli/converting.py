@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from lisdata.cli.options import ResumingCommand
+from lisdata.cli.spreading import spread_options, take_spread
 from lisdata.decompression import MAX_EXPANSION
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -58,6 +59,9 @@ def convert_options(*, unit_mib: int | str = 64) -> list[click.Option]:
         ),
         click.Option(["--dry-run"], is_flag=True, help="Show the plan and the first structures; write nothing."),
         click.Option(["--fresh"], is_flag=True, help="Start over instead of resuming."),
+        click.Option(["--replan"], is_flag=True, help="Inputs changed: convert again only the units that read them."),
+        click.Option(["--append"], is_flag=True, help="Add PATHs to the dataset that is there, but files it has."),
+        *spread_options(),
     ]
 
 
@@ -70,23 +74,43 @@ def run_conversion(
     workers: int,
     dry_run: bool,
     fresh: bool,
+    replan: bool,
+    append: bool,
     **settings: Any,
 ) -> None:
-    """Convert `paths` and print what came of it, or (dry run) what would; `settings` are those of ConvertConfig."""
+    """Convert `paths` and print what came of it, or (dry run) what would.
+
+    `settings` are those of ConvertConfig, and where the units are run.
+    """
     from lisdata import conversion
-    from lisdata.cli.printing import print_manifest, print_sample
+    from lisdata.cli.printing import print_manifest, print_sample, print_share
     from lisdata.cli.progress import run_progress
 
+    spread = take_spread(settings)
     _check_paths(paths)
     if dry_run:
         print_sample(conversion.sample(source, list(paths), to, options=options, **settings), workers=workers)
         return
+    changes = {"fresh": fresh, "replan": replan, "append": append}
+    asked = [f"--{name}" for name, is_asked in changes.items() if is_asked]
+    if spread.rank is not None and asked:
+        raise click.UsageError(f"{asked[0]} would change the folder under the other ranks: do it before they start")
+    if len(asked) > 1:
+        raise click.UsageError(f"{' and '.join(asked)} do not go together")
     _, *command = click.get_current_context().command_path.split()  # "lisdata" goes without saying
+    given: dict[str, Any] = {"workers": workers, "options": options} | settings
     with run_progress(" ".join(command)) as show:
-        manifest = conversion.convert(
-            source, list(paths), to, workers=workers, fresh=fresh, on_progress=show, options=options, **settings
-        )
-    print_manifest(to, manifest)
+        if spread.rank is not None and spread.world is not None:
+            share = conversion.convert_share(
+                source, list(paths), to, rank=spread.rank, world=spread.world, on_progress=show, **given
+            )
+        else:
+            given |= changes | {"engine": spread.engine, "ray_address": spread.ray_address}
+            manifest = conversion.convert(source, list(paths), to, on_progress=show, **given)
+    if spread.rank is None:
+        print_manifest(to, manifest)
+    else:
+        print_share(to, share)
 
 
 def _check_paths(paths: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from lisdata.cli.printing import print_rows
-from lisdata.cli.terminal import one_line, say
+from lisdata.cli.terminal import say
 from lisdata.drawing import (
     MAX_DRAWN_WORDS,
     Sentence,
@@ -20,6 +20,7 @@ from lisdata.drawing import (
 )
 from lisdata.drawing.display_width import cut_to_width
 from lisdata.errors import LisDataError, TagError
+from lisdata.printable import one_line
 from lisdata.structure import Structure
 
 NARROWEST = 24

@@ -25,7 +25,7 @@ _TIES = click.option(
     cls=CleanGroup, epilog=example("lisdata benchmark syntaxgym --model out --tokenizer tok.json --data suites --to sg")
 )
 def benchmark() -> None:
-    """Test what causal models know of syntax, by the likelihood of sentences.
+    """Test what models know of syntax, by the likelihood of sentences.
 
     A report is a table, JSON, a plot, and a CSV of which items are right, in the form of Hu et al.'s published results.
     """
@@ -40,14 +40,15 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
             type=_FOLDER,
             multiple=True,
             required=True,
-            help="A checkpoint, or a folder whose newest one is meant; given several times: the seeds of one model.",
+            help="A checkpoint, a folder whose newest one is meant, or an encoder as Hugging Face saves it; given "
+            "several times: the seeds of one model.",
         ),
         click.option("--tokenizer", type=_FILE, required=True, help="tokenizer.json or characters.json of the model."),
         click.option("--data", type=_FOLDER, required=True, help="Folder of the benchmark's files."),
         click.option("--to", type=click.Path(file_okay=False, path_type=Path), required=True, help="Report's folder."),
         click.option(
             "--parser",
-            metavar="spacy[:MODEL]|python:MODULE:FUNCTION",
+            metavar="spacy[:MODEL]|tagger[:FOLDER]|python:MODULE:FUNCTION",
             help="Tags each sentence as a whole, for models that read hexatags; without one they see none.",
         ),
         click.option(
@@ -107,8 +108,18 @@ def syntaxgym(votes: bool, unit: Any, **settings: Any) -> None:
 @_model_options
 @_TIES
 @click.option("--pairs", "max_pairs", type=click.IntRange(1), help="Only the first N pairs of each paradigm.")
+@click.option(
+    "--within-word",
+    "within_word_l2r",
+    is_flag=True,
+    help="Encoders: mask the rest of a word with each of its tokens.",
+)
+@click.option("--hide-from-parser", is_flag=True, help="Encoders: parse each sentence without the masked token.")
 def blimp(ties: Any, max_pairs: int | None, **settings: Any) -> None:
-    """Score models on BLiMP's paradigms, the .jsonl or .jsonl.gz files in the folder --data."""
+    """Score models on BLiMP's paradigms, the .jsonl or .jsonl.gz files in the folder --data.
+
+    Encoders are scored by pseudo-log-likelihood: each token is masked in turn, and its tags are withheld.
+    """
     from lisdata.cli.progress import counter
     from lisdata.evaluation.benchmarks import run_blimp
 
@@ -151,6 +162,8 @@ def _to_request(
     to: Path,
     parser: str | None,
     tag_cache: Path | None,
+    within_word_l2r: bool = False,
+    hide_from_parser: bool = False,
     **scoring: Any,
 ) -> BenchmarkRequest:
     from lisdata.evaluation.benchmarks import BenchmarkRequest
@@ -164,6 +177,8 @@ def _to_request(
         parser=parser,
         tag_cache=tag_cache,
         scoring=CausalScoring(**scoring),
+        within_word_l2r=within_word_l2r,
+        hide_from_parser=hide_from_parser,
     )
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import types
 from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
-from lisdata.cli.terminal import one_line, printable_streams, say
+from lisdata.cli.terminal import say
 from lisdata.errors import BadRecordError, LisDataError
+from lisdata.printable import one_line, print_uncaught, printable_streams
+from lisdata.storage import is_url, local_folder
 
 INTERRUPTED = 130
+STORES = ("adlfs", "aiohttp", "azure", "botocore", "gcsfs", "google")
+"""Libraries of remote storage, whose errors (no credentials, no such host) are not all OSError."""
 
 
 class ResumingCommand(click.Command):
@@ -26,8 +33,15 @@ class CleanGroup(click.Group):
 
     kind = "command"  # what its members are called
 
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command; in lists of commands it shows the first clause of its help, whole."""
+        if cmd.short_help is None:
+            cmd.short_help = _first_clause(cmd.help or "")
+        super().add_command(cmd, name)
+
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program; nothing that it prints, messages of click included, can command a terminal."""
+        """Run the program; nothing that it prints, messages of click and tracebacks too, can command a terminal."""
+        sys.excepthook = print_uncaught
         with printable_streams():
             return super().main(*args, **kwargs)
 
@@ -56,6 +70,11 @@ class CleanGroup(click.Group):
                 raise click.UsageError(one_line(str(error)), self._called(ctx)) from error
             say(f"Error: {error}", err=True)
             ctx.exit(1)
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in STORES:
+                raise
+            say(f"Error: {type(error).__name__}: {error}", err=True)
+            ctx.exit(1)
         except KeyboardInterrupt:
             does_resume = isinstance(self._called(ctx).command, ResumingCommand)
             kept = "what is done is kept; the same command goes on from there"
@@ -69,10 +88,30 @@ class CleanGroup(click.Group):
         return ctx if command is None else click.Context(command, info_name=name, parent=ctx)
 
 
+def _first_clause(text: str) -> str:
+    """Return what stands before the first mark, without what is in parentheses."""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    return re.split(r"[,:;.](?:\s|$)", re.sub(r" \([^)]*\)", "", paragraph), maxsplit=1)[0]
+
+
 def _describe_unknown(name: str, known: list[str], kind: str) -> str:
     similar = get_close_matches(name, known, n=1)
     guess = f"; did you mean {similar[0]}?" if similar else "."
     return f"No such {kind} {name!r}{guess} {kind.capitalize()}s: {', '.join(known)}."
+
+
+class DatasetFolder(click.Path):
+    """The folder of a dataset, or its URL: a `Path`, the URL's that of its copy in the cache."""
+
+    def __init__(self, *, fetches: bool = True) -> None:
+        super().__init__(exists=True, file_okay=False, path_type=Path)
+        self._fetches = fetches
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the folder as a Path, fetched if need be; a URL as it is where the command fetches it itself."""
+        if is_url(value):
+            return local_folder(value) if self._fetches else value
+        return super().convert(value, param, ctx)
 
 
 def options_of(settings: type[Any]) -> list[click.Option]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lisdata.cli.terminal import one_line, say
+from lisdata.cli.terminal import say
+from lisdata.printable import one_line
 
 if TYPE_CHECKING:
     from lisdata.conversion import Sample
     from lisdata.registry import ExportReport
+    from lisdata.runs import Share
     from lisdata.shards.verifying import VerifyReport
 
 
@@ -51,6 +53,17 @@ def print_manifest(to: Path, manifest: dict[str, Any]) -> None:
     for name, value in manifest.get("report", {}).items():
         if value and name not in EXPECTED_COUNTS:
             say(f"{name.replace('_', ' ')}: {value:,}")
+
+
+def print_share(to: Path, share: Share) -> None:
+    """Print the dataset where all ranks are done; else that this one is, and which are not."""
+    if share.manifest is not None:
+        print_manifest(to, share.manifest)
+        return
+    from lisdata.runs.ranks import describe_missing
+
+    say(f"{to}: rank {share.rank} of {share.world}: its {counted(share.num_units, 'units')} done")
+    say(f"{to}: {describe_missing(share.missing)}", err=True)
 
 
 def print_rejected(to: Path, manifest: dict[str, Any]) -> None:
@@ -107,12 +120,12 @@ def print_export(reports: Sequence[ExportReport]) -> None:
             say(f"not lossless: {name}: {count:,}")
 
 
-def print_verification(path: Path, report: VerifyReport) -> None:
+def print_verification(path: Path | str, report: VerifyReport) -> None:
     """Print every problem, then the verdict."""
     for problem in report.problems:
         say(f"BAD {problem}")
     for name in report.strangers:
-        say(f"note: {path / name} is not part of the dataset", err=True)
+        say(f"note: {path}/{name} is not part of the dataset", err=True)
     verdict = "good" if report.ok else "bad"
     files = counted(report.num_files, "files")
     say(f"{path}: {verdict}, {files}, {report.num_bytes / 1e6:,.1f} MB checked")
@@ -122,12 +135,15 @@ def print_registry(groups: Sequence[str]) -> None:
     """Print the names of each group with what they are."""
     from lisdata import registry
     from lisdata.models import MODELS
+    from lisdata.token_formats.formats import EXPORTED, load_exported
 
     for group in groups:
         if len(groups) > 1:
             say(f"{group}:")
         if group == "models":
             rows = [(name, entry.summary) for name, entry in MODELS.items()]
+        elif group == "token-formats":
+            rows = [(name, load_exported(name).summary) for name in EXPORTED]
         else:
             load = {"sources": registry.load_source, "exporters": registry.load_exporter}.get(group)
             rows = [(n, load(n).summary if load else "") for n in registry.names(group)]  # type: ignore[attr-defined]
@@ -136,12 +152,17 @@ def print_registry(groups: Sequence[str]) -> None:
             say(f"  {name.ljust(width)}  {summary}".rstrip())
 
 
+def print_json(data: dict[str, Any]) -> None:
+    """Print a document of JSON, indented."""
+    import orjson
+
+    click.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())
+
+
 def print_stats(summary: dict[str, Any], *, as_json: bool) -> None:
     """Print a summary of counts: a line a figure, a table a distribution."""
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode())
+        print_json(summary)
         return
     for name, value in summary.items():
         title = name.replace("_", " ")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lisdata.cli.converting import FOLDER
-from lisdata.cli.options import ResumingCommand, example
+from lisdata.cli.options import DatasetFolder, ResumingCommand, example
 
 MEMORY_MIB = 1024
 
@@ -16,7 +16,7 @@ _MEMORY_HELP = "About how much memory a worker sorts in; a subject or graph that
 
 
 @click.command(cls=ResumingCommand, epilog=example("lisdata regroup graph.lis --by subject --to subjects.lis"))
-@click.argument("dataset", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("dataset", type=DatasetFolder())
 @click.option("--to", type=FOLDER, required=True, help="Folder of the dataset to write.")
 @click.option(
     "--by",

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import click
 
-from lisdata.cli.options import example
+from lisdata.cli.options import DatasetFolder, example
 from lisdata.cli.terminal import say
 
 
 @click.command("shuffle-report", epilog=example("lisdata shuffle-report graph.tok --shuffle window --window 4096"))
-@click.argument("dataset", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("dataset", type=DatasetFolder())
 @click.option(
     "--shuffle",
     type=click.Choice(["all", "window", "none"]),
@@ -50,13 +50,11 @@ def shuffle_report(dataset: Path, shuffle: str, plot: Path | None, as_json: bool
 
 
 def _print(report: dict[str, Any], *, as_json: bool) -> None:
+    from lisdata.cli.printing import counted, print_json, print_rows
+
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode())
+        print_json(report)
         return
-    from lisdata.cli.printing import counted, print_rows
-
     seen = f"{counted(report['rows_seen'], 'rows')} of {report['rows']:,} seen"
     say(f"{seen}, {report['parts']}, batches of {report['batch_size']:,}")
     figures = report["figures"].items()

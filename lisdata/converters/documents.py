@@ -15,6 +15,7 @@ from lisdata.contents import LabelBuilder, Role
 from lisdata.converters.structure_rows import incidence_array, struct_array, structure_rows
 from lisdata.converters.tokens import Tokens, find_tokens
 from lisdata.kernels.arrays import binary_array, binary_buffers
+from lisdata.kernels.groups import rank_in_group
 from lisdata.records import DocumentRecords, TextRecords
 from lisdata.schema import CONTENTS, LABELS, SPAN_TYPE, ContentKind, LabelKind, StructureKind
 from lisdata.structure_batch import StructureBatch, list_array
@@ -68,15 +69,16 @@ def _segments_as_units(records: DocumentRecords) -> TextRecords:
     """Return the segments as units of text, each with bytes of its own, so that no word reaches out of one."""
     offsets, data = binary_buffers(records.documents)
     document = np.repeat(np.arange(records.num_records), np.diff(records.segment_offsets))
-    begin = records.segment_begin + offsets[document]
-    ends = np.concatenate(([0], np.cumsum(records.segment_end - records.segment_begin)))
-    picked = np.arange(ends[-1]) + np.repeat(begin - ends[:-1], np.diff(ends))
+    begin, end = (bound + offsets[document] for bound in (records.segment_begin, records.segment_end))
+    ends = np.concatenate(([0], np.cumsum(end - begin)))
+    view = data.data
+    picked = b"".join(view[first:last] for first, last in zip(begin.tolist(), end.tolist(), strict=True))
     nothing = np.zeros(len(begin) + 1, np.int64)
     none = np.empty(0, np.uint32)
     return TextRecords(
         file=records.file,
         unit="",
-        documents=binary_array(ends, data[picked], pa.large_binary()),
+        documents=binary_array(ends, np.frombuffer(picked, np.uint8), pa.large_binary()),
         begin=begin.astype(np.uint64),
         end=begin.astype(np.uint64),
         contents=pa.RecordBatch.from_pylist([], CONTENTS),
@@ -141,7 +143,7 @@ class _Numbers:
 def _handles(records: DocumentRecords, numbers: _Numbers, labels: LabelBuilder) -> tuple[pa.RecordBatch, Int64]:
     """Return the handles as contents, and the row of each unit's; a document has none (its row is of no meaning)."""
     begin = records.unit_begin + records.begin.astype(np.int64)[numbers.document]
-    rank = _rank_in_group(begin * len(records.unit_labels) + records.unit_label, numbers.is_root)
+    rank = _rank_inside(begin * len(records.unit_labels) + records.unit_label, numbers.is_root)
     inner = ~numbers.is_root
     names = pa.array(records.unit_labels, pa.large_string()).take(pa.array(records.unit_label[inner]))
     space, point = (pa.scalar(mark, pa.large_string()) for mark in " .")
@@ -175,10 +177,9 @@ def _incidences(records: DocumentRecords, numbers: _Numbers, labels: LabelBuilde
     child_roles = [labels.role(Role(label, UNIT)) for label in records.unit_labels]
     token_roles = [labels.role(Role(label, TOKEN)) for label in records.unit_labels]
     parent = np.where(numbers.is_root, 0, records.unit_parent) + records.unit_offsets[numbers.document]
-    no_token = np.zeros(len(numbers.token_unit), bool)
     instance = numbers.join(parent, numbers.token_unit)
     document = numbers.join(numbers.document, numbers.token_document)
-    position = numbers.join(_rank_in_group(parent, numbers.is_root), _rank_in_group(numbers.token_unit, no_token))
+    position = numbers.join(_rank_inside(parent, numbers.is_root), rank_in_group(numbers.token_unit))
     sigma = numbers.join(
         _pick(child_roles, records.unit_label[parent]), _pick(token_roles, records.unit_label[numbers.token_unit])
     )
@@ -195,17 +196,9 @@ def _pick(codes: list[int], rows: Int64) -> npt.NDArray[np.uint32]:
     return np.array(codes, np.uint32)[rows]
 
 
-def _rank_in_group(group: Int64, is_left_out: npt.NDArray[np.bool_]) -> Int64:
-    """Return for each item the number of earlier ones of its group; those left out are in none."""
-    group = np.where(is_left_out, -1, group)
-    order = np.argsort(group, kind="stable")
-    ordered = group[order]
-    is_first = np.ones(len(group), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    first = np.flatnonzero(is_first)
-    rank = np.empty(len(group), np.int64)
-    rank[order] = np.arange(len(group)) - np.repeat(first, np.diff(np.append(first, len(group))))
-    return rank
+def _rank_inside(group: Int64, is_root: npt.NDArray[np.bool_]) -> Int64:
+    """Return the rank of each unit in its group; roots are in none."""
+    return rank_in_group(np.where(is_root, -1, group))
 
 
 DOCUMENTS = DocumentsConverter()

@@ -49,9 +49,17 @@ class FlatStructures:
         )
 
     def to_arrow(
-        self, kind: StructureKind, file: InputFile, *, document: pa.Array | None = None, span: pa.Array | None = None
+        self,
+        kind: StructureKind,
+        file: InputFile | tuple[InputFile, ...],
+        *,
+        document: pa.Array | None = None,
+        span: pa.Array | None = None,
     ) -> pa.RecordBatch:
-        """Return a batch of the STRUCTURES schema; `document` has a row a structure, `span` a row an occurrence."""
+        """Return a batch of the STRUCTURES schema; `document` has a row a structure, `span` a row an occurrence.
+
+        `file` is that of all structures or, where each has a file of its own, these.
+        """
         in_occurrences, in_instances, in_incidences = (
             np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
             for counts in (self.num_occurrences, self.num_instances, self.num_incidences)

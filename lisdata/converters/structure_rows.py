@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.contents import LabelBuilder, Role
+from lisdata.kernels.groups import rank_in_group
 from lisdata.schema import INCIDENCE_TYPE, SOURCE_TYPE, STRUCTURES, LabelKind, StructureKind
 
 if TYPE_CHECKING:
@@ -20,14 +21,25 @@ Int64 = npt.NDArray[np.int64]
 
 
 def structure_rows(
-    kind: StructureKind, file: InputFile, begin: UInt64, end: UInt64, columns: dict[str, pa.Array]
+    kind: StructureKind,
+    file: InputFile | tuple[InputFile, ...],
+    begin: UInt64,
+    end: UInt64,
+    columns: dict[str, pa.Array],
 ) -> pa.RecordBatch:
-    """Return a batch of STRUCTURES: record ids and sources from `begin` and `end`, null where `columns` has nothing."""
+    """Return a batch of STRUCTURES: record ids and sources from `begin` and `end`, null where `columns` has nothing.
+
+    `file` is that of all structures or, where each has a file of its own, these.
+    """
     size = len(begin)
+    if isinstance(file, tuple):
+        ids, number = document_ids(file, begin), np.array([f.index for f in file], np.uint32)
+    else:
+        ids, number = record_ids(file, begin), np.full(size, file.index, np.uint32)
     given = {
-        "record_id": record_ids(file, begin),
+        "record_id": ids,
         "kind": pa.array(np.full(size, kind, np.uint8)),
-        "source": struct_array(SOURCE_TYPE, [np.full(size, file.index, np.uint32), begin, end]),
+        "source": struct_array(SOURCE_TYPE, [number, begin, end]),
         **columns,
     }
     arrays = [given[c.name] if c.name in given else pa.nulls(size, c.type) for c in STRUCTURES]
@@ -39,12 +51,16 @@ def record_ids(file: InputFile, begin: UInt64) -> pa.Array:
     names = pa.array(begin, pa.uint64()).cast(pa.large_string())
     if not (begin[1:] > begin[:-1]).all():
         _, group, sizes = np.unique(begin, return_inverse=True, return_counts=True)
-        order = np.argsort(group, kind="stable")
-        rank = np.empty(len(begin), np.int64)
-        rank[order] = np.arange(len(begin)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        numbered = pc.binary_join_element_wise(names, pa.array(rank).cast(pa.large_string()), _large("."))
+        rank = pa.array(rank_in_group(group)).cast(pa.large_string())
+        numbered = pc.binary_join_element_wise(names, rank, _large("."))
         names = pc.if_else(pa.array(sizes[group] > 1), numbered, names)
     return pc.binary_join_element_wise(_large(file.scope), names, _large("#"))
+
+
+def document_ids(files: tuple[InputFile, ...], begin: UInt64) -> pa.Array:
+    """Return scope#begin for structures that each have a file of their own."""
+    scopes = pa.array([file.scope for file in files], pa.large_string())
+    return pc.binary_join_element_wise(scopes, pa.array(begin, pa.uint64()).cast(pa.large_string()), _large("#"))
 
 
 def incidence_array(occurrence: Int64, instance: Int64) -> pa.StructArray:

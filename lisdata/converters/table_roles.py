@@ -8,6 +8,7 @@ from lisdata.contents import Role
 from lisdata.records import TableSchema
 
 KEY_PREFIX = "key:"
+SCOPE_PREFIX = "table:"
 DIALECT = "dialect"
 BINARY = "binary"  # the type of cells that are bytes
 
@@ -29,12 +30,22 @@ def column_of_side(side: str) -> str | None:
     return side.replace("%3A", ":").replace("%23", "#").replace("%25", "%")
 
 
-def key_scope(table: str, columns: tuple[str, ...]) -> str:
+def key_scope(table: str, columns: tuple[str, ...], namespace: str | None = None) -> str:
     """Return the scope of a key's contents, the same for the primary key and for all that refer to it.
 
-    It is table:<table>.<column>+<column>, with '%', '.' and '+' in names written as %25, %2E and %2B.
+    It is table:<table>.<column>+<column>, in a namespace table:<namespace>.<table>.<column>+<column>, with '%', '.' and
+    '+' in names written as %25, %2E and %2B.
     """
-    return f"table:{_plain(table)}.{'+'.join(map(_plain, columns))}"
+    before = "" if namespace is None else f"{_plain(namespace)}."
+    return f"{SCOPE_PREFIX}{before}{_plain(table)}.{'+'.join(map(_plain, columns))}"
+
+
+def table_of_scope(scope: str) -> str | None:
+    """Return the table whose keys have a scope that `key_scope` gave; None for another scope."""
+    names = scope.removeprefix(SCOPE_PREFIX).split(".")
+    if not scope.startswith(SCOPE_PREFIX) or len(names) not in (2, 3):
+        return None
+    return names[-2].replace("%2B", "+").replace("%2E", ".").replace("%25", "%")
 
 
 def _plain(name: str) -> str:
@@ -65,7 +76,7 @@ def split_keys(table: TableSchema) -> tuple[dict[str, str], tuple[Key, ...]]:
     scopes: dict[str, str] = {}
     beside: list[Key] = []
     for columns, target, references in declared:
-        scope = key_scope(target, references)
+        scope = key_scope(target, references, table.namespace)
         if len(columns) == 1 and scopes.setdefault(columns[0], scope) == scope:
             continue
         same = sum(key.columns == columns for key in beside)

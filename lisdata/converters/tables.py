@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -165,6 +166,13 @@ def _rows_to_structures(
     positions = np.array([0] * len(table.columns) + [key.position for key in keys], np.int64)
     tau = np.stack(columns, axis=1)
     is_there = tau != NO_ROW
+    are_all_there = bool(is_there.all())
+
+    def of_cells(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what the cells that are there have; `values` may stand for all cells of a row or a column."""
+        spread = np.broadcast_to(values, tau.shape)
+        return spread.ravel() if are_all_there else spread[is_there]
+
     starts = np.arange(0, num_rows, rows_per_structure)
     ends = np.minimum(starts + rows_per_structure, num_rows)
     num_cells = is_there.sum(axis=1)
@@ -177,13 +185,13 @@ def _rows_to_structures(
         num_occurrences=num_cells,
         num_instances=ends - starts,
         num_incidences=num_cells,
-        tau=tau[is_there],
+        tau=of_cells(tau),
         label=np.full(num_rows, labels.code(LabelKind.INSTANCE, table.name), np.uint32),
         ordinal=records.ordinal,
         occurrence=count_from_zero(num_cells),
-        instance=np.broadcast_to(in_structure[:, None], tau.shape)[is_there],
-        sigma=np.broadcast_to(codes, tau.shape)[is_there],
-        position=np.broadcast_to(positions, tau.shape)[is_there],
+        instance=of_cells(in_structure[:, None]),
+        sigma=of_cells(codes),
+        position=of_cells(positions),
     )
 
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import Role
-from lisdata.converters.flat_structures import FlatStructures, count_from_zero
+from lisdata.converters.flat_structures import FlatStructures
 from lisdata.converters.structure_rows import labels_from, struct_array
+from lisdata.kernels.groups import rank_in_group
 from lisdata.records import TreeRecords
 from lisdata.schema import NO_ROW, SPAN_TYPE, LabelKind, StructureKind
 from lisdata.structure_batch import StructureBatch
@@ -64,7 +65,10 @@ class TreesConverter:
             **_incidences(numbers, records, sigma, value),
         )
         rows = structures.to_arrow(
-            StructureKind.TREE, records.file, document=records.documents, span=_spans(numbers, records)
+            StructureKind.TREE,
+            records.file if records.files is None else records.files,
+            document=records.documents,
+            span=_spans(numbers, records),
         )
         return StructureBatch(structures=rows, contents=records.contents, labels=labels.to_arrow())
 
@@ -116,7 +120,7 @@ class _Numbers:
             tree=tree,
             is_root=is_root,
             parent=parent,
-            sibling=_rank_in_group(np.where(is_root, len(nodes) + tree, parent)),
+            sibling=rank_in_group(np.where(is_root, len(nodes) + tree, parent)),
             occurrence=nodes + in_attributes[:-1] + in_keys[1:],
             instance=in_instances[:-1],
             incidence=in_incidences[:-1],
@@ -216,14 +220,6 @@ def _interleave(
 def _ends(counts: npt.NDArray[Any]) -> Int64:
     """Return 0 and the running sums."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-
-
-def _rank_in_group(group: Int64) -> Int64:
-    """Return for each item the number of earlier ones of its group."""
-    order = np.argsort(group, kind="stable")
-    rank = np.empty(len(group), np.int64)
-    rank[order] = count_from_zero(np.bincount(group))
-    return rank
 
 
 TREES = TreesConverter()

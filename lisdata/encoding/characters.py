@@ -37,6 +37,7 @@ class CharacterTokenizer:
 
     file_name = "characters.json"
     pad_id = None
+    mask_id = None
 
     def __post_init__(self) -> None:
         if not all(0 <= c < NUM_CODE_POINTS for c in self.characters):

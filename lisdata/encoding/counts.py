@@ -24,7 +24,7 @@ class EncodeCounts:
     isolated_occurrences: int = _count("occurrences of no instance, which no view shows")
     empty_instances: int = _count("instances without incidences, which endpoints do not show")
     documents_not_utf8: int = _count("texts with bytes that are not UTF-8, each read as one lone surrogate")
-    incidences_left_out: int = _count("incidences of a sequence that are not its words' (arcs, fields ...)")
+    incidences_left_out: int = _count("incidences of a sequence that are not its words' (arcs, fields ...), layouts")
     words: int = _count("occurrences that spell the running text")
     words_without_piece: int = _count("of these, those that share a token with the word before, so none is theirs")
     tags_lost: int = _count("hexatags of those words")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -111,7 +111,7 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
     schema = TokenSchema.from_json(plan["schema"], "plan.json")
     tokenizer = _load_sidecar(directory / plan["tokenizer"]["file"], config)
     roles = RoleVocabulary.read(directory / ROLES_FILE)
-    same_as = SameAs.of_dataset(dataset) if config.same_as else None
+    same_as = _same_as_of(inputs.source, plan["dataset"]) if config.same_as else None
     encoder = PartEncoder(part, config, tokenizer, roles, make_speller(inputs.labels), same_as)
     with TokenShardWriter(directory, f"part-{unit['name']}", schema) as writer:
         for rows in encoder:
@@ -123,6 +123,12 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
             )
         commit = writer.close()
     return commit | {"unit": unit["name"], "counts": encoder.counts.to_dict()}
+
+
+@lru_cache(maxsize=1)
+def _same_as_of(source: Path, digest: str) -> SameAs:
+    """Return the closure of a dataset's `same_as` rows, read once a process; `digest` tells datasets there apart."""
+    return SameAs.of_dataset(IncidenceDataset(source, verify="none"))
 
 
 def _config(settings: JsonDict) -> EncodeConfig:

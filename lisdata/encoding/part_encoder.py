@@ -10,8 +10,9 @@ import numpy as np
 from lisdata.encoding.characters import CharacterTokenizer
 from lisdata.encoding.config import EncodeConfig
 from lisdata.encoding.counts import EncodeCounts
-from lisdata.encoding.endpoints_view import endpoint_rows
+from lisdata.encoding.endpoints_view import endpoint_rows, num_unused
 from lisdata.encoding.grids import GridEncoder, grid_texts
+from lisdata.encoding.layout_roles import layout_codes, without_layout
 from lisdata.encoding.mixed_view import Split, mixed_rows, role_markers, serialized_rows
 from lisdata.encoding.packing import ContextPacker
 from lisdata.encoding.part_tables import RoleTable, SpelledContents, content_ids, token_codes
@@ -49,10 +50,11 @@ def used_contents(part: Part, view: str) -> Int64:
     if all(takes_sequence(rows, view).all() for rows in iter_slices(part, ("kind", "shape"))):
         return np.zeros(0, np.int64)
     is_used = np.zeros(part.contents.num_rows, bool)
-    has_mixed = view == "mixed" or _has_kind(part, StructureKind.MIXED)
-    for rows in iter_slices(part, _LISTED + _OF_MIXED if has_mixed else _LISTED):
+    has_mixed, is_layout = view == "mixed" or _has_kind(part, StructureKind.MIXED), layout_codes(part)
+    columns = (*_LISTED, *(_OF_MIXED if has_mixed else ()), *(("sigma",) if is_layout.any() else ()))
+    for rows in iter_slices(part, columns):
         is_mixed = takes_mixed(rows, view) if has_mixed else np.zeros(rows.num_rows, bool)
-        listed = [rows.take(np.flatnonzero(~takes_sequence(rows, view) & ~is_mixed))]
+        listed = [without_layout(rows.take(np.flatnonzero(~takes_sequence(rows, view) & ~is_mixed)), is_layout)]
         if is_mixed.any():
             listed.append(Split.of(rows.take(np.flatnonzero(is_mixed)), token_codes(part)).facts)
         for some in listed:
@@ -97,6 +99,7 @@ class PartEncoder:
         self._vocabulary, self._has_unknown = roles, roles.has_unknown
         self._ids = content_ids(part, same_as)
         self._grids = GridEncoder(tokenizer, config)
+        self._is_layout = layout_codes(part)
         self._scored = {view: int(config.target in ("all", view)) for view in ("sequence", "endpoints")}
 
     def __iter__(self) -> Iterator[TokenRows]:
@@ -143,7 +146,7 @@ class PartEncoder:
         is_sequence, is_mixed = takes_sequence(rows, self._config.view), takes_mixed(rows, self._config.view)
         masks = (is_sequence, is_mixed, rows.is_grid, ~is_sequence & ~is_mixed & ~rows.is_grid)
         groups = [np.flatnonzero(mask) for mask in masks]
-        encode = (self._sequences, self._mixed, self._grid_cells, self._facts)
+        encode = (self._sequences, self._mixed, self._grid_cells, self._endpoints)
         blocks = [
             encode_group(rows.take(group)) for encode_group, group in zip(encode, groups, strict=True) if len(group)
         ]
@@ -176,6 +179,14 @@ class PartEncoder:
             separator=self._separator,
             is_serialized=self._config.facts == "serialized",
         )
+
+    def _endpoints(self, rows: StructureRows) -> TokenRows:
+        kept, before = without_layout(rows, self._is_layout), self.counts.isolated_occurrences
+        encoded = self._facts(kept)
+        if num_left_out := len(rows.sigma) - len(kept.sigma):
+            self.counts.incidences_left_out += num_left_out
+            self.counts.isolated_occurrences = before + num_unused(rows.incidence_occurrence, rows.occurrence_offsets)
+        return encoded
 
     def _facts(self, rows: StructureRows) -> TokenRows:
         target = self._scored["endpoints"]

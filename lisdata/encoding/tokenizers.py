@@ -22,6 +22,7 @@ from lisdata.shards.manifest import read_sealed
 
 CHARACTERS = "chars"
 _PAD_NAMES = ("<pad>", "[PAD]", "<|padding|>", "<|pad|>")
+_MASK_NAMES = ("<mask>", "[MASK]", "<|mask|>")
 _UNK_NAMES = ("<unk>", "[UNK]", "<|unk|>")
 _SURROGATE, _REPLACEMENT = re.compile("[\ud800-\udfff]"), "\ufffd"
 
@@ -44,6 +45,10 @@ class Tokenizer(Protocol):
     @property
     def unk_id(self) -> int | None:
         """The id of what the vocabulary cannot spell, where it has one."""
+
+    @property
+    def mask_id(self) -> int | None:
+        """The id of what stands for a token to be predicted, where the vocabulary has one."""
 
     def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:
         """Return the pieces of each text; `special_tokens` adds those that the tokenizer's own template asks for."""
@@ -74,6 +79,7 @@ class SubwordTokenizer:
         vocabulary: dict[str, int] = self._backend.get_vocab(with_added_tokens=True)
         self.vocab_size = max(vocabulary.values(), default=-1) + 1
         self.pad_id = next((vocabulary[name] for name in _PAD_NAMES if name in vocabulary), None)
+        self.mask_id = next((vocabulary[name] for name in _MASK_NAMES if name in vocabulary), None)
         self.unk_id = next((vocabulary[name] for name in _UNK_NAMES if name in vocabulary), None)
 
     def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import REJECTED
 from lisdata.exporters.row_columns import iter_row_blocks
+from lisdata.exporters.targets import replacing, target_paths
+from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
 from lisdata.sources.arrow_rows import schema_from_text
 from lisdata.sources.arrow_values import read_cells
@@ -28,6 +33,33 @@ class RowGroup:
     def num_rows(self) -> int:
         """Rows of all batches."""
         return sum(batch.num_rows for batch in self.batches)
+
+
+WriteGroups = Callable[[BinaryIO, "RowGroup", Iterator["RowGroup"], InputInfo], int]
+"""Writes the first group of an input and the others to a stream and returns the number of rows."""
+
+
+def export_row_groups(
+    dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...], source: str, write: WriteGroups
+) -> ExportReport:
+    """Write a file for each of `files`; one of which all was rejected has no columns, so none.
+
+    Names get the suffix .SOURCE unless all files came from `source`. Losses are rejected records.
+    """
+    suffix = "" if all(info.source == source for info in files) else f".{source}"
+    paths = target_paths(target, files, dataset.inputs, suffix=suffix)
+    num_records = 0
+    written: list[Path] = []
+    for info, path in zip(files, paths, strict=True):
+        groups = iter_row_groups(dataset, info)
+        first = next(groups, None)
+        if first is not None:
+            with replacing(path) as stream:
+                num_records += write(stream, first, groups, info)
+            written.append(path)
+    rejected = sum(info.records.get("rejected", 0) for info in files)
+    losses = {REJECTED: rejected} if rejected else {}
+    return ExportReport(files=tuple(written), num_records=num_records, losses=losses)
 
 
 def iter_row_groups(dataset: IncidenceDataset, info: InputInfo) -> Iterator[RowGroup]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lisdata.contents import Role
 from lisdata.converters.trees import CHILD, NODE, ROOT
 from lisdata.errors import ExportError
-from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.record_files import export_records
 from lisdata.registry import ExportReport
 from lisdata.schema import ContentKind
 from lisdata.shards import IncidenceDataset, InputInfo
@@ -30,17 +32,12 @@ class BracketsExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the trees that came from `files`."""
-        losses: Counter[str] = Counter()
-        num_records = 0
-        paths = target_paths(target, files, dataset.inputs)
-        for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
-            with replacing(path) as stream:
-                for structure in dataset.iter_structures(info.index):
-                    document = structure.document
-                    stream.write(write_tree(structure) + b"\n" if document is None else document)
-                    num_records += 1
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+        return export_records(dataset, target, files, partial(_iter_trees, dataset))
+
+
+def _iter_trees(dataset: IncidenceDataset, info: InputInfo) -> Iterator[bytes]:
+    for structure in dataset.iter_structures(info.index):
+        yield write_tree(structure) + b"\n" if structure.document is None else structure.document
 
 
 def write_tree(structure: Structure) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from lisdata.contents import decode_text
 from lisdata.errors import ExportError
-from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.record_files import export_records
 from lisdata.registry import ExportReport
 from lisdata.schema import ContentKind, StructureKind
 from lisdata.shards import IncidenceDataset, InputInfo
@@ -31,17 +31,13 @@ class FactTextExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the records that came from `files`; ExportError for a structure of another kind."""
-        paths = target_paths(target, files, dataset.inputs)
-        losses: Counter[str] = Counter()
-        num_records = 0
-        for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
-            prefixes = IdPrefixes.parse(_prefixes_of(info.options))
-            with replacing(path) as stream:
-                for structure in dataset.iter_structures(info.index):
-                    stream.write(_write(structure, prefixes))
-                    num_records += 1
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+        return export_records(dataset, target, files, partial(_iter_lines, dataset))
+
+
+def _iter_lines(dataset: IncidenceDataset, info: InputInfo) -> Iterator[bytes]:
+    prefixes = IdPrefixes.parse(_prefixes_of(info.options))
+    for structure in dataset.iter_structures(info.index):
+        yield _write(structure, prefixes)
 
 
 def _prefixes_of(options: Mapping[str, Any]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lisdata.exporters.json_writer import tree_to_json
-from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.record_files import export_records
 from lisdata.exporters.tree_columns import TreeColumns
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
@@ -26,19 +27,14 @@ class JsonExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the documents that came from `files`."""
-        losses: Counter[str] = Counter()
-        written: list[Path] = []
-        num_records = 0
-        for info, path in zip(files, target_paths(target, files, dataset.inputs), strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
-            with replacing(path) as stream:
-                for part, row in dataset.iter_rows(info.index):
-                    columns = part.derived(TreeColumns)
-                    data = columns.document(row)
-                    stream.write(tree_to_json(columns.tree(row)) + b"\n" if data is None else data)
-                    num_records += 1
-            written.append(path)
-        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
+        return export_records(dataset, target, files, partial(_iter_documents, dataset))
+
+
+def _iter_documents(dataset: IncidenceDataset, info: InputInfo) -> Iterator[bytes]:
+    for part, row in dataset.iter_rows(info.index):
+        columns = part.derived(TreeColumns)
+        data = columns.document(row)
+        yield tree_to_json(columns.tree(row)) + b"\n" if data is None else data
 
 
 JSON = JsonExporter()

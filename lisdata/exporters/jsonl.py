@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lisdata.contents import decode_text
-from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.record_files import export_records
 from lisdata.exporters.text_columns import Participant, TextColumns, iter_text_rows
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
@@ -31,18 +32,14 @@ class JsonlExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the records that came from `files`; what another source made comes with the default options."""
-        paths = target_paths(target, files, dataset.inputs)
-        losses: Counter[str] = Counter()
-        num_records = 0
-        for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
-            options = jsonl_options(info)
-            prefixes = IdPrefixes.parse(options.id_prefix)
-            with replacing(path) as stream:
-                for columns, row in iter_text_rows(dataset, info.index):
-                    stream.write(_write_row(columns, row, options, prefixes))
-                    num_records += 1
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+        return export_records(dataset, target, files, partial(_iter_lines, dataset))
+
+
+def _iter_lines(dataset: IncidenceDataset, info: InputInfo) -> Iterator[bytes]:
+    options = jsonl_options(info)
+    prefixes = IdPrefixes.parse(options.id_prefix)
+    for columns, row in iter_text_rows(dataset, info.index):
+        yield _write_row(columns, row, options, prefixes)
 
 
 def jsonl_options(info: InputInfo) -> JsonlOptions:

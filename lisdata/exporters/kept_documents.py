@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from lisdata.errors import ExportError
-from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.record_files import export_records
 from lisdata.kernels.arrays import one_array
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo, Part
@@ -25,16 +25,7 @@ class DocumentsExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the documents that came from `files`."""
-        losses: Counter[str] = Counter()
-        num_records = 0
-        paths = target_paths(target, files, dataset.inputs)
-        for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
-            with replacing(path) as stream:
-                for document in _iter_documents(dataset, info):
-                    stream.write(document)
-                    num_records += 1
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+        return export_records(dataset, target, files, partial(_iter_documents, dataset))
 
 
 def _iter_documents(dataset: IncidenceDataset, info: InputInfo) -> Iterator[pa.Buffer]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyarrow as pa
 
 from lisdata.errors import ExportError
-from lisdata.exporters.arrow_columns import Facts, RowGroup, iter_row_groups
-from lisdata.exporters.targets import replacing, target_paths
+from lisdata.exporters.arrow_columns import Facts, RowGroup, export_row_groups
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
 
@@ -35,21 +33,7 @@ class ParquetExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the rows that came from `files`."""
-        suffix = "" if all(info.source == "parquet" for info in files) else ".parquet"
-        paths = target_paths(target, files, dataset.inputs, suffix=suffix)
-        losses: Counter[str] = Counter()
-        num_records = 0
-        written: list[Path] = []
-        for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
-            groups = iter_row_groups(dataset, info)
-            first = next(groups, None)
-            if first is None:  # the file was rejected: its columns are not known
-                continue
-            with replacing(path) as stream:
-                num_records += _write_file(stream, first, groups, info)
-            written.append(path)
-        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
+        return export_row_groups(dataset, target, files, "parquet", _write_file)
 
 
 def _write_file(stream: BinaryIO, first: RowGroup, others: Iterator[RowGroup], info: InputInfo) -> int:

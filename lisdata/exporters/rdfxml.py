@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from lisdata.contents import Content, decode_text
+from lisdata.exporters.rdf_prefixes import RDF, Prefixes, find_prefixes
 from lisdata.exporters.rdf_statements import RdfWriter, Statements, export_rdf
 from lisdata.exporters.rdf_terms import iter_quads
 from lisdata.registry import ExportReport
 from lisdata.schema import ContentKind
 from lisdata.shards import IncidenceDataset, InputInfo
 
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _XML, _XMLNS = "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/"
 # Words of the syntax, which are no names of properties.
 _SYNTAX = {
@@ -40,10 +41,13 @@ _RENAMED = "renamed-"
 class _XmlWriter(RdfWriter):
     """Writes a description for the statements in a row that have one subject."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, prefixes: Prefixes) -> None:
         super().__init__(stream)
         self._subject: Content | None = None
-        self._put(f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF xmlns:rdf="{RDF}">\n')
+        self._prefixes = prefixes.by_iri
+        declared = {"rdf": RDF} | {name: iri for iri, name in prefixes.by_iri.items()}
+        names = "".join(f' xmlns:{name}="{_escape(iri)}"' for name, iri in declared.items())
+        self._put(f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF{names}>\n')
 
     def write(self, statements: Statements) -> None:
         """Write the statements."""
@@ -69,7 +73,7 @@ class _XmlWriter(RdfWriter):
 
     def _element(self, predicate: Content, object_: Content) -> str | None:
         """Return the element of a property, None (and a loss) where XML has none for it."""
-        name = _split(decode_text(predicate.lexical))
+        name = self._split(decode_text(predicate.lexical))
         if name is None:
             self.losses["triples whose predicate is no XML name"] += 1
             return None
@@ -113,21 +117,19 @@ class _XmlWriter(RdfWriter):
             return None
         return _escape(text)
 
+    def _split(self, iri: str) -> tuple[str, str] | None:
+        """Return the tag of a property and, with a blank before it, what declares its namespace; None for no tag."""
+        local = _LOCAL.search(iri)
+        if local is None or not local.start() or iri in _SYNTAX or _OTHER.search(iri):
+            return None
+        namespace = iri[: local.start()]
+        prefix = {RDF: "rdf", _XML: "xml"}.get(namespace) or self._prefixes.get(namespace)
+        if prefix is not None:
+            return f"{prefix}:{local[0]}", ""
+        return None if namespace == _XMLNS else (f"p:{local[0]}", f' xmlns:p="{_escape(namespace)}"')
+
     def _put(self, text: str) -> None:
         self.stream.write(text.encode())
-
-
-def _split(iri: str) -> tuple[str, str] | None:
-    """Return the tag of a property and, with a blank before it, what declares its namespace; None if there is none."""
-    local = _LOCAL.search(iri)
-    if local is None or not local.start() or iri in _SYNTAX or _OTHER.search(iri):
-        return None
-    namespace = iri[: local.start()]
-    if namespace == RDF:
-        return f"rdf:{local[0]}", ""
-    if namespace == _XML:
-        return f"xml:{local[0]}", ""
-    return None if namespace == _XMLNS else (f"p:{local[0]}", f' xmlns:p="{_escape(namespace)}"')
 
 
 def _escape(text: str) -> str:
@@ -137,7 +139,7 @@ def _escape(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RdfxmlExporter:
-    """Writes RDF/XML.
+    """Writes RDF/XML; namespaces of `prefixes` (NAME=IRI) and well-known ones are declared once.
 
     Language tags keep their case and blank nodes their labels, where these are names of XML. Graph names, triple terms,
     directions of language tags, predicates and characters that XML has no place for, structures of other kinds and
@@ -146,10 +148,11 @@ class RdfxmlExporter:
 
     name: str = "rdfxml"
     summary: str = "RDF graphs in RDF/XML"
+    prefixes: tuple[str, ...] = ()
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the statements that came from `files`."""
-        return export_rdf(dataset, target, files, _XmlWriter)
+        return export_rdf(dataset, target, files, partial(_XmlWriter, prefixes=find_prefixes(dataset, self.prefixes)))
 
 
 RDFXML = RdfxmlExporter()

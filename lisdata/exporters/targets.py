@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from lisdata.decompression import COMPRESSION_SUFFIXES
+from lisdata.decompression import without_compression
 from lisdata.errors import ExportError
 from lisdata.shards import InputInfo
 
@@ -98,8 +98,7 @@ def _wanted_parts(info: InputInfo, suffix: str) -> Parts:
     """Return the parts of the name that an input's file should have; none where it would lead out of the folder."""
     name = info.name
     if info.compression is not None:
-        ending = next((s for s in COMPRESSION_SUFFIXES if name.lower().endswith(s)), "")
-        stem = name[: len(name) - len(ending)]
+        stem = without_compression(name)
         name = stem if stem and not stem.endswith("/") else name
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name:

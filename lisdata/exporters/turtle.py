@@ -1,8 +1,9 @@
-"""Triples to Turtle and TriG: full IRIs, the statements of one subject together, in the source's order."""
+"""Triples to Turtle and TriG: prefixes at the top, the statements of one subject together, in the source's order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.exporters.ntriples_lines import bytes_of
+from lisdata.exporters.rdf_prefixes import Prefixes, find_prefixes
 from lisdata.exporters.rdf_statements import RdfWriter, Statements, export_rdf
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
@@ -20,9 +22,12 @@ _BINARY = pa.large_binary()
 class _TurtleWriter(RdfWriter):
     """Writes a line a statement; a subject, and around its statements a graph, where they change."""
 
-    def __init__(self, stream: BinaryIO, *, has_graphs: bool) -> None:
+    def __init__(self, stream: BinaryIO, prefixes: Prefixes, *, has_graphs: bool) -> None:
         super().__init__(stream)
         self.has_graphs = has_graphs
+        self.prefixes = prefixes
+        for iri, name in prefixes.by_iri.items():
+            stream.write(f"@prefix {name}: <{iri}> .\n".encode())
 
     def write(self, statements: Statements) -> None:
         """Write the statements; what is open is closed behind the last one."""
@@ -31,7 +36,7 @@ class _TurtleWriter(RdfWriter):
         is_new = _differs(statements.subjects)
         before, after = _text(b""), _text(b"")
         if self.has_graphs:
-            graphs = statements.graphs.fill_null(pa.scalar(b"", _BINARY))
+            graphs = self.prefixes.shorten_terms(statements.graphs.fill_null(pa.scalar(b"", _BINARY)))
             is_new_graph = _differs(graphs)
             is_new = pc.or_(is_new, is_new_graph)
             is_named = pc.is_valid(statements.graphs)
@@ -40,11 +45,11 @@ class _TurtleWriter(RdfWriter):
             after = pc.if_else(pc.and_(_is_last(is_new_graph), is_named), _text(b"}\n"), _text(b""))
         lines = pc.binary_join_element_wise(
             before,
-            pc.if_else(is_new, statements.subjects, _text(b"   ")),
+            pc.if_else(is_new, self.prefixes.shorten_terms(statements.subjects), _text(b"   ")),
             _text(b" "),
-            statements.predicates,
+            self.prefixes.shorten_terms(statements.predicates, are_predicates=True),
             _text(b" "),
-            statements.objects,
+            self.prefixes.shorten_terms(statements.objects),
             pc.if_else(_is_last(is_new), _text(b" .\n"), _text(b" ;\n")),
             after,
             _text(b""),
@@ -68,19 +73,23 @@ def _text(value: bytes) -> pa.Scalar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurtleExporter:
-    """Writes Turtle or TriG (RDF 1.2) with full IRIs.
+    """Writes Turtle or TriG (RDF 1.2).
 
-    Blank nodes keep their labels, language tags their case, statements their order and number. Prefixes are not kept.
-    Graph names (in Turtle), structures of other kinds and facts that are no triple of RDF terms are losses.
+    Blank nodes keep their labels, language tags their case, statements their order and number. The source's prefixes
+    are not kept: `prefixes` (NAME=IRI) and well-known ones are used. Graph names (in Turtle), structures of other kinds
+    and facts that are no triple of RDF terms are losses.
     """
 
     name: str
     summary: str
     has_graphs: bool
+    prefixes: tuple[str, ...] = ()
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the statements that came from `files`."""
-        return export_rdf(dataset, target, files, lambda stream: _TurtleWriter(stream, has_graphs=self.has_graphs))
+        prefixes = find_prefixes(dataset, self.prefixes)
+        new_writer = partial(_TurtleWriter, prefixes=prefixes, has_graphs=self.has_graphs)
+        return export_rdf(dataset, target, files, new_writer)
 
 
 TURTLE = TurtleExporter(name="turtle", summary="RDF graphs in Turtle", has_graphs=False)

@@ -11,10 +11,10 @@ from lisdata.converters.facts import FACTS, FactOptions
 from lisdata.errors import SchemaError
 from lisdata.exporters.hif import structures_to_hif
 from lisdata.inputs import InputFile
-from lisdata.interop.python_values import from_json_value, to_json_value
 from lisdata.sources.hif import facts_from_hif
 from lisdata.sources.hif_layout import HifOptions
 from lisdata.sources.json_text import JsonTextError, write_json
+from lisdata.sources.python_values import from_json_value, to_json_value
 from lisdata.structure import Structure, StructureReader
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lisdata.datasets import open as open_dataset
 from lisdata.errors import LabelError, PlanError
 from lisdata.loader.order import Order
+from lisdata.paths import StrPath
 from lisdata.shards import IncidenceDataset
 from lisdata.token_shards.dataset import TokenDataset
 from lisdata.token_shards.segments import DOCUMENT, TOKEN_KIND
@@ -40,7 +41,7 @@ class Mixture:
 
     def __init__(
         self,
-        datasets: Sequence[TokenDataset | str | Path],
+        datasets: Sequence[TokenDataset | StrPath],
         *,
         weights: Sequence[float] | None = None,
         temperature: float | None = None,
@@ -181,9 +182,9 @@ class MixedOrder:
             self._marks.pop(next(iter(self._marks)))
 
 
-def open_tokens(dataset: TokenDataset | str | Path) -> TokenDataset:
+def open_tokens(dataset: TokenDataset | StrPath) -> TokenDataset:
     """Return a token dataset, opened if it is a folder; raise ValueError for what is none."""
-    found = open_dataset(dataset) if isinstance(dataset, str | Path) else dataset
+    found = open_dataset(dataset) if isinstance(dataset, str | os.PathLike) else dataset
     if isinstance(found, IncidenceDataset):
         raise ValueError(f"{found.path} holds structures, not yet tokens: encode it first (lisdata.encode)")
     if not isinstance(found, TokenDataset):

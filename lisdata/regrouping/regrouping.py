@@ -97,10 +97,7 @@ def convert_sorted(
     config = build_settings(ConvertConfig, {"source": source} | settings, "convert")
     target = Path(to)
     _, planned = plan_conversion(config, paths, target)
-    if planned["converter"] != "triples":
-        raise ValueError(f"source {source} makes no triples, so they cannot be sorted by {sort_by}")
-    group_by = planned["options"]["group_by"]
-    _check(sort_by, group_by, memory_mib, config.compression)
+    group_by = check_sorting(planned, sort_by, memory_mib=memory_mib, compression=config.compression)
     if fresh:
         _start_over(target)
     if (target / MANIFEST).exists():
@@ -119,6 +116,15 @@ def convert_sorted(
     )
     shutil.rmtree(unsorted, ignore_errors=True)
     return body
+
+
+def check_sorting(planned: JsonDict, sort_by: str, *, memory_mib: int = MEMORY_MIB, compression: str = "zstd") -> str:
+    """Return what one structure of a planned conversion will hold; ValueError where its facts cannot be sorted so."""
+    if planned["converter"] != "triples":
+        raise ValueError(f"source {planned['source']} makes no triples, so they cannot be sorted by {sort_by}")
+    group_by: str = planned["options"]["group_by"]
+    _check(sort_by, group_by, memory_mib, compression)
+    return group_by
 
 
 def _check(by: str, group_by: str, memory_mib: int, compression: str) -> None:

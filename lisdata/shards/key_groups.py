@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lisdata.kernels.groups import sort_pairs
 from lisdata.shards.dataset import Part
 
 Int64 = npt.NDArray[np.int64]
@@ -52,9 +53,7 @@ def iter_key_groups(parts: Sequence[Part], *, keys_a_pass: int = KEYS_A_PASS) ->
 
 
 def _grouped(keys: UInt64, part: Int64, row: Int64) -> KeyGroups:
-    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable, so that parts and rows ascend inside a group
-    is_first = np.ones(len(order), bool)
-    is_first[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+    order, is_first = sort_pairs(keys)  # stable, so that parts and rows ascend inside a group
     return KeyGroups(group=np.cumsum(is_first) - 1, part=part[order], row=row[order])
 
 

@@ -7,20 +7,18 @@ never change a shard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lisdata.contents import Content
 from lisdata.errors import DamagedShardError
 from lisdata.kernels.arrays import fixed_binary, fixed_rows, one_array
+from lisdata.kernels.groups import number_pairs
 from lisdata.schema import KEY_TYPE, SAME_AS, check_schema
 from lisdata.shards.dataset import IncidenceDataset
-from lisdata.structure import Instance, Occurrence, Structure
 
 UInt8 = npt.NDArray[np.uint8]
 UInt64 = npt.NDArray[np.uint64]
@@ -76,7 +74,7 @@ class SameAs:
     def of_table(cls, table: pa.Table) -> SameAs:
         """Close rows of the schema SAME_AS under union; memory grows with the rows."""
         sides = [key_pairs(fixed_rows(one_array(table.column(name)))) for name in ("key", "same")]
-        keys, number = _distinct(np.concatenate(sides))
+        keys, number = number_pairs(np.concatenate(sides))
         left, right = number[: table.num_rows], number[table.num_rows :]
         group = _components(left, right, len(keys))
         is_shown_otherwise = np.zeros(len(keys), bool)
@@ -104,7 +102,7 @@ class SameAs:
         """Return what contents are shown as, keys in and out as `key_pairs` gives them (N, 2)."""
         if not len(self.keys) or not len(pairs):
             return pairs
-        _, number = _distinct(np.concatenate([self.keys, pairs]))
+        _, number = number_pairs(np.concatenate([self.keys, pairs]))
         row = np.full(int(number.max()) + 1, -1, np.int64)
         row[number[: len(self.keys)]] = np.arange(len(self.keys))
         at = row[number[len(self.keys) :]]
@@ -117,59 +115,14 @@ class SameAs:
     @property
     def num_classes(self) -> int:
         """How many classes of two keys or more there are."""
-        _, number = _distinct(self.canonical)
+        _, number = number_pairs(self.canonical)
         return int(np.count_nonzero(np.bincount(number) > 1)) if len(number) else 0
-
-
-class ShownContents:
-    """Structures as `same_as` rows show them: contents of one class are one content.
-
-    A class whose canonical content is in no part of the dataset stays as it is written.
-    """
-
-    def __init__(self, dataset: IncidenceDataset, same_as: SameAs | None = None) -> None:
-        self._same_as = SameAs.of_dataset(dataset) if same_as is None else same_as
-        self._by_key = self._find_canonical(dataset)
-
-    def content(self, content: Content) -> Content:
-        """Return what a content is shown as."""
-        key = np.frombuffer(content.key, np.uint8).reshape(1, 16)
-        return self._by_key.get(pairs_to_keys(self._same_as.show(key_pairs(key))).tobytes(), content)
-
-    def structure(self, structure: Structure) -> Structure:
-        """Return a structure with each content and handle as it is shown."""
-        occurrences: list[Occurrence] = [replace(o, content=self.content(o.content)) for o in structure.occurrences]
-        instances: list[Instance] = [
-            e if e.handle is None else replace(e, handle=self.content(e.handle)) for e in structure.instances
-        ]
-        return replace(structure, occurrences=tuple(occurrences), instances=tuple(instances))
-
-    def _find_canonical(self, dataset: IncidenceDataset) -> dict[bytes, Content]:
-        wanted = pa.array(sorted({key.tobytes() for key in pairs_to_keys(self._same_as.canonical)}), KEY_TYPE)
-        found: dict[bytes, Content] = {}
-        for part in dataset.parts if len(wanted) else ():
-            keys = part.contents.column("key")
-            for row in np.flatnonzero(np.asarray(pc.is_in(keys, wanted))).tolist():
-                found.setdefault(keys[row].as_py(), part.reader.content(row))
-            part.release()
-        return found
 
 
 def same_as_rows(pairs: Sequence[tuple[bytes, bytes]], source: str) -> pa.Table:
     """Return a table of the schema SAME_AS: in each pair a key and the key that it is shown as."""
     columns = [[key for key, _ in pairs], [same for _, same in pairs], [source] * len(pairs)]
     return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, SAME_AS, strict=True)], schema=SAME_AS)
-
-
-def _distinct(pairs: UInt64) -> tuple[UInt64, Int64]:
-    """Return the distinct keys ascending, and which of them each key is."""
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    ordered = pairs[order]
-    is_first = np.ones(len(order), bool)
-    is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(is_first) - 1
-    return ordered[is_first], number
 
 
 def _components(left: Int64, right: Int64, size: int) -> Int64:

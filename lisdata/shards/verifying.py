@@ -15,6 +15,7 @@ import pyarrow as pa
 from lisdata.errors import DamagedShardError, LisDataError, SchemaError
 from lisdata.invariants import check_structures
 from lisdata.json_shape import shown
+from lisdata.paths import StrPath
 from lisdata.shards.counting import count_rows
 from lisdata.shards.dataset import Part
 from lisdata.shards.handles import handles_of, sort_handles
@@ -54,7 +55,7 @@ class VerifyReport:
             raise DamagedShardError("\n".join(self.problems))
 
 
-def verify_dataset(path: str | Path, *, on_file: OnFile | None = None) -> VerifyReport:
+def verify_dataset(path: StrPath, *, on_file: OnFile | None = None) -> VerifyReport:
     """Check the dataset at `path`: the seal of its JSON files, sha256 of each file, schemas, counts and invariants.
 
     All problems are collected, each naming its file; only a manifest that cannot be trusted ends the check at once.

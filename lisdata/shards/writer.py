@@ -14,6 +14,7 @@ import pyarrow as pa
 from lisdata.atomic import sync_path
 from lisdata.contents import Content
 from lisdata.errors import KeyCollisionError, PlanError
+from lisdata.paths import StrPath
 from lisdata.schema import CONTENTS, HANDLES, LABELS, NO_ROW, STRUCTURES
 from lisdata.shards.counting import count_rows
 from lisdata.shards.handles import handles_of, sort_handles
@@ -33,11 +34,11 @@ class ShardWriter:
     `compression` is "zstd" (the archive form) or None.
     """
 
-    def __init__(self, directory: Path, part: str, *, compression: str | None = "zstd") -> None:
+    def __init__(self, directory: StrPath, part: str, *, compression: str | None = "zstd") -> None:
         from lisdata.kernels.key_table import KeyTable
 
         self.part = part
-        self._directory = directory
+        self._directory = Path(directory)
         self._options = pa.ipc.IpcWriteOptions(compression=compression)
         self._keys = KeyTable()
         self._labels: dict[tuple[Any, ...], int] = {}
@@ -99,9 +100,11 @@ class ShardWriter:
 
     def abort(self) -> None:
         """Close and remove the temporary files."""
+        sink, writer = self._structures
         with suppress(OSError):  # a full disk: the error that led here is the one to report
-            self._structures[1].close()
-            self._structures[0].close()
+            if not sink.closed:
+                writer.close()
+        sink.close()
         for table in PART_TABLES:
             self._paths(table)[0].unlink(missing_ok=True)
 
@@ -244,7 +247,7 @@ def describe_content(contents: pa.Table | pa.RecordBatch, row: int, labels: list
 
 
 def write_structures(
-    directory: Path,
+    directory: StrPath,
     structures: list[Structure],
     *,
     isolated: tuple[Content, ...] = (),
@@ -254,6 +257,7 @@ def write_structures(
 
     Raises PlanError when the folder holds a dataset already.
     """
+    directory = Path(directory)
     if (directory / MANIFEST).exists():
         raise PlanError(f"{directory}: expected a folder without a dataset, found one")
     writer = ShardWriter(directory, "part-00000-000", compression=compression)

@@ -20,6 +20,7 @@ from lisdata.records import RowRecords, TableSchema
 from lisdata.registry import Reject
 from lisdata.sources.arrow_cells import check_type, spell_cells, type_name
 from lisdata.sources.delimited import parse_foreign_key
+from lisdata.sources.namespaces import NAMESPACE_HELP, check_namespace
 from lisdata.sources.random_access import MAX_COPY_MIB
 
 BATCH_BYTES = 8 * MEBIBYTE
@@ -35,6 +36,7 @@ class ColumnarOptions:
     foreign_key: tuple[str, ...] = field(
         default=(), metadata={"help": "Foreign keys: column=Table.column, a+b=Table.x+y for composite ones."}
     )
+    namespace: str | None = field(default=None, metadata={"help": NAMESPACE_HELP})
     max_copy_mib: int = field(
         default=MAX_COPY_MIB, metadata={"help": "Largest temporary copy of a file that is compressed or remote."}
     )
@@ -44,6 +46,7 @@ class ColumnarOptions:
             raise ValueError(f"expected a copy of at least 1 MiB, got {self.max_copy_mib=}")
         for declared in self.foreign_key:
             parse_foreign_key(declared)
+        check_namespace(self.namespace)
 
 
 def table_of(schema: pa.Schema, file: InputFile, options: ColumnarOptions) -> TableSchema:
@@ -66,6 +69,7 @@ def table_of(schema: pa.Schema, file: InputFile, options: ColumnarOptions) -> Ta
         types=tuple(type_name(column.type) for column in schema),
         primary_key=options.primary_key,
         foreign_keys=keys,
+        namespace=options.namespace,
     )
 
 

@@ -22,11 +22,20 @@ _NEWLINE = 0x0A
 def iter_trees(piece: InputSlice, limit: int, reject: Reject) -> Iterator[tuple[BracketBlock, TreePlaces]]:
     """Yield blocks with their whole trees; what is no tree is rejected, and so is one that is not UTF-8.
 
-    A tree that is not closed, or not within `limit` bytes, ends before the next line that begins with a bracket.
+    A tree that is not closed, or not within `limit` bytes, ends before the next line that begins with a bracket, and
+    before a line that is too long to be held, which is rejected.
     """
     lines = _Lines(piece)
     offset, data = piece.begin, b""
-    for _, more in piece.blocks(_BLOCK_BYTES, longest_line=_LONGEST_LINE):
+    passed: list[tuple[int, int]] = []
+    whole_lines = piece.blocks(_BLOCK_BYTES, longest_line=_LONGEST_LINE, on_long_line=lambda *line: passed.append(line))
+    for begin, more in whole_lines:
+        if passed:
+            block = _scan(piece, offset, data)
+            yield block, _sort_out(block, _Items.of(block, is_whole=True), len(data), lines, reject)
+            lines.pass_over(block, len(data))
+            _reject_lines(piece, passed, lines, reject)
+            offset, data = begin, b""
         block = _scan(piece, offset, data + more)
         items = _Items.of(block, is_whole=False)
         if len(block.data) - items.last_begin > limit:
@@ -37,6 +46,20 @@ def iter_trees(piece: InputSlice, limit: int, reject: Reject) -> Iterator[tuple[
         offset, data = offset + keep, block.data[keep:]
     block = _scan(piece, offset, data)
     yield block, _sort_out(block, _Items.of(block, is_whole=True), len(data), lines, reject)
+    lines.pass_over(block, len(data))
+    _reject_lines(piece, passed, lines, reject)
+
+
+def _reject_lines(piece: InputSlice, passed: list[tuple[int, int]], lines: _Lines, reject: Reject) -> None:
+    """Reject lines that are too long, and forget them."""
+    for begin, end in passed:
+        place, found = lines.next_line(piece.file.name, begin, end), f"{end - begin} bytes"
+        reject(
+            BadRecordError(
+                place, expected=f"a line of at most {_LONGEST_LINE} bytes", found=found, begin=begin, end=end
+            )
+        )
+    passed.clear()
 
 
 def _scan(piece: InputSlice, offset: int, data: bytes) -> BracketBlock:
@@ -164,6 +187,12 @@ class _Lines:
         """Go on to a block that begins where `end` is in this one."""
         self._advance(block, end)
         self._at = 0
+
+    def next_line(self, name: str, begin: int, end: int) -> Place:
+        """Return the place of a line of which no block has the bytes, and go on behind it."""
+        place = Place(name, offset=begin, line=self._line, column=1)
+        self._line, self._line_begin = self._line + 1, end
+        return place
 
     def _advance(self, block: BracketBlock, at: int) -> None:
         newlines = block.data.count(b"\n", self._at, at)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import InputSlice
-from lisdata.records import TreeRecords
+from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.sources.code_languages import SUFFIXES, Language, language_of, load_grammar
-from lisdata.sources.code_records import tree_to_records
-from lisdata.sources.code_trees import parse_code
+from lisdata.sources.code_records import parse_document, trees_to_records
 from lisdata.sources.whole_documents import read_document
 
 _MAX_BYTES = (1 << 32) - 1  # what tree-sitter counts
@@ -51,17 +51,27 @@ class CodeSource:
 
     def read(self, piece: InputSlice, options: CodeOptions, reject: Reject) -> Iterator[TreeRecords]:
         """Yield the tree of `piece`; a file whose language is not known or that is too long is rejected."""
+        document = self.read_document(piece, options, reject)
+        if document is not None:
+            yield from self.to_records([document])
+
+    def read_document(self, piece: InputSlice, options: CodeOptions, reject: Reject) -> ParsedDocument | None:
+        """Return the file with its tree; None, and it is rejected, as `read` says."""
         data = read_document(piece, options.max_document_bytes, reject)
         if data is None:
-            return
+            return None
         language = options.language or language_of(piece.file.name)
         if language is None:
             expected = f"a language, or a name that ends in {', '.join(SUFFIXES)}"
             place = Place(piece.file.name, offset=piece.begin)
             reject(BadRecordError(place, expected=expected, found="another name", begin=0, end=len(data)))
-            return
-        grammar = load_grammar(language)
-        yield tree_to_records(parse_code(data, grammar), grammar, data, piece.file)
+            return None
+        return parse_document(data, load_grammar(language), piece.file)
+
+    def to_records(self, documents: list[ParsedDocument]) -> Iterator[TreeRecords]:
+        """Yield the trees of files, those in one language together while they follow one another."""
+        for grammar, found in groupby(documents, key=lambda document: document.parsed.grammar):
+            yield trees_to_records(list(found), grammar)
 
 
 CODE = CodeSource()

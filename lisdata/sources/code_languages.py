@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import Role
-from lisdata.decompression import COMPRESSION_SUFFIXES
+from lisdata.decompression import without_compression
 
 if TYPE_CHECKING:
     from tree_sitter import Parser
@@ -71,9 +71,7 @@ class Grammar:
 
 def language_of(name: str) -> Language | None:
     """Return the language that the suffix of a file's name stands for, if it stands for one."""
-    name = name.lower()
-    for ending in COMPRESSION_SUFFIXES:
-        name = name.removesuffix(ending)
+    name = without_compression(name.lower())
     return next((language for suffix, language in SUFFIXES.items() if name.endswith(suffix)), None)
 
 

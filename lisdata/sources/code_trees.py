@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,14 @@ class SyntaxTree:
     field: Int64
     parent: Int64
     is_missing: Bools
+
+    @staticmethod
+    def joined(trees: list[SyntaxTree]) -> SyntaxTree:
+        """Return several trees, one after another."""
+        return SyntaxTree(**{f.name: np.concatenate([getattr(tree, f.name) for tree in trees]) for f in _FIELDS})
+
+
+_FIELDS = fields(SyntaxTree)
 
 
 def parse_code(data: bytes, grammar: Grammar) -> SyntaxTree:

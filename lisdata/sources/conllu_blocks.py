@@ -65,8 +65,20 @@ def _iter_blocks(piece: InputSlice, size: int) -> Iterator[Block]:
     held: list[memoryview] = []
     begin = end = piece.begin
     has_text = after_blank = False  # what is held has a line that is not blank; its last line is blank
+    parted: list[Block] = []
+
+    def pass_over(line_begin: int, line_end: int) -> None:
+        """Go on behind a line that no sentence may have; one that was whole before it stays apart from it."""
+        nonlocal begin, end, held, has_text, after_blank
+        if has_text and after_blank:
+            parted.append(_last_block(begin, line_begin, held))
+            begin = line_begin
+        end, held, has_text, after_blank = line_end, [], True, False
+
     try:
-        for offset, data in piece.blocks(size):
+        for offset, data in piece.blocks(size, longest_line=MAX_SENTENCE_BYTES, on_long_line=pass_over):
+            yield from parted
+            parted.clear()
             lines = _without_mark(data, offset)
             cut = _last_begin(lines, has_text, after_blank)
             rest = memoryview(data)
@@ -84,9 +96,11 @@ def _iter_blocks(piece: InputSlice, size: int) -> Iterator[Block]:
             end = offset + len(data)
             held = [*held, rest] if end - begin < MAX_SENTENCE_BYTES else []
     except BadRecordError:  # a damaged stream: a sentence before the damage is good if it is whole
+        yield from parted
         if after_blank:
             yield _last_block(begin, end, held)
         raise
+    yield from parted
     if begin < end:
         yield _last_block(begin, end, held)
 

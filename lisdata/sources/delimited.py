@@ -11,6 +11,7 @@ from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import ForeignKey, RowRecords
 from lisdata.registry import Reject
 from lisdata.sources.delimited_layout import Layout, check_layout_bytes
+from lisdata.sources.namespaces import NAMESPACE_HELP, check_namespace
 from lisdata.sources.table_schema import DeclaredTable, load_declared_table
 
 _SUFFIXES = (".csv", ".tsv")
@@ -32,6 +33,7 @@ class CsvOptions:
     foreign_key: tuple[str, ...] = field(
         default=(), metadata={"help": "Foreign keys: column=Table.column, a+b=Table.x+y for composite ones."}
     )
+    namespace: str | None = field(default=None, metadata={"help": NAMESPACE_HELP})
     schema: str | None = field(
         default=None,
         metadata={
@@ -43,6 +45,7 @@ class CsvOptions:
     def __post_init__(self) -> None:
         for declared in self.foreign_key:
             parse_foreign_key(declared)
+        check_namespace(self.namespace)
         check_layout_bytes(self.delimiter or ",", self.quote, self.encoding)
 
 
@@ -105,6 +108,7 @@ def layout_of(options: CsvOptions, file: InputFile) -> Layout:
         foreign_keys=tuple(
             ForeignKey(columns=key.columns, table=key.table or table, references=key.references) for key in keys
         ),
+        namespace=options.namespace,
     )
 
 

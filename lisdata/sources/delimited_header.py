@@ -67,6 +67,7 @@ def read_table(data: bytes, layout: Layout, file_name: str, *, is_last: bool) ->
         types=tuple(field.type for field in fields),
         primary_key=layout.primary_key,
         foreign_keys=layout.foreign_keys,
+        namespace=layout.namespace,
     )
     return Table(schema=schema, fields=fields, header=header, has_bom=has_bom, begin=begin)
 

@@ -29,6 +29,7 @@ class Layout:
     fields: tuple[DeclaredField, ...] | None
     primary_key: tuple[str, ...]
     foreign_keys: tuple[ForeignKey, ...]
+    namespace: str | None = None
 
     def __post_init__(self) -> None:
         check_layout_bytes(self.delimiter, self.quote, self.encoding)

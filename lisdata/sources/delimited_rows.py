@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lisdata.errors import BadRecordError, Place
-from lisdata.inputs import MEBIBYTE, InputSlice
+from lisdata.inputs import MAX_LINE_BYTES, MEBIBYTE, InputSlice
 from lisdata.kernels.csv_scan import Cells
 from lisdata.records import RowRecords
 from lisdata.registry import Reject
@@ -22,23 +22,31 @@ _BLOCK_BYTES = 8 * MEBIBYTE
 
 
 def read_rows(piece: InputSlice, layout: Layout, reject: Reject) -> Iterator[RowRecords]:
-    """Yield the rows of a whole file, a block at a time."""
+    """Yield the rows of a whole file, a block at a time; a line that is too long to be held ends a row, a bad one."""
     reader = _RowReader(piece, layout, reject)
-    blocks = _with_last(piece.blocks(_BLOCK_BYTES))
+    passed: list[tuple[int, int]] = []
+    whole_lines = piece.blocks(
+        _BLOCK_BYTES, longest_line=MAX_LINE_BYTES, on_long_line=lambda *line: passed.append(line)
+    )
+    blocks = _with_last(whole_lines)
     carry, end = b"", 0
     try:
         for offset, block, is_last in blocks:
+            reader.pass_over(carry, end, [line for line in passed if end <= line[0] < offset])
+            carry = carry if offset == end else b""
             end = offset + len(block)
             data = carry + block
             records, used = reader.read_block(data, offset - len(carry), is_last=is_last)
             if records is not None:
                 yield records
             carry = data[used:]
+        reader.pass_over(carry, end, [line for line in passed if line[0] >= end])
     except BadRecordError as error:  # of the stream: the row that it cuts begins where no whole row was left
         raise _beginning_at(error, end - len(carry)) from error
     except BadHeaderError as error:
         for offset, block, _ in blocks:  # the whole file is the bad record: find where it ends
             end = offset + len(block)
+        end = max([end, *(line_end for _, line_end in passed)])
         place = Place(piece.file.name, offset=error.at, line=1, column=error.at + 1)
         reject(BadRecordError(place, expected=error.expected, found=error.found, begin=0, end=end))
 
@@ -99,6 +107,18 @@ class _RowReader:
         self.lines += data.count(b"\n", 0, used)
         self.rows += cells.num_rows + len(faults)
         return records, used
+
+    def pass_over(self, carry: bytes, end: int, lines: list[tuple[int, int]]) -> None:
+        """Reject lines that are too long, the first with what is held of its row up to byte `end`."""
+        if lines and self.table is None:
+            raise BadHeaderError(0, f"a header row of at most {MAX_LINE_BYTES} bytes", "a longer line")
+        for number, (begin, line_end) in enumerate(lines):
+            begin = begin if number else end - len(carry)
+            expected, found = f"a line of at most {MAX_LINE_BYTES} bytes", f"{line_end - lines[number][0]} bytes"
+            place = Place(self.piece.file.name, offset=begin, line=self.lines + 1, column=1)
+            self.reject(BadRecordError(place, expected=expected, found=found, begin=begin, end=line_end))
+            self.lines += 1 + (0 if number else carry.count(b"\n"))
+            self.rows += 1
 
     def _columns(self, data: bytes, cells: Cells) -> list[Column]:
         view = np.frombuffer(data, np.uint8)

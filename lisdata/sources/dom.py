@@ -50,6 +50,19 @@ class Dom:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    @staticmethod
+    def joined(doms: list[Dom]) -> Dom:
+        """Return the nodes of several trees, one tree after another; parents are numbers inside their own."""
+        joined = Dom()
+        for dom in doms:
+            first = len(joined)
+            joined.kinds += dom.kinds
+            joined.names += dom.names
+            joined.parents += dom.parents
+            joined.foreign |= {first + number: space for number, space in dom.foreign.items()}
+            joined.attributes |= {first + number: listed for number, listed in dom.attributes.items()}
+        return joined
+
 
 def parse_html(data: bytes, encoding: str | None = None) -> Dom:
     """Return the tree of a document in `encoding`, or in the one that it tells."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 _BATCH_ROWS = 4096
+_BATCH_CELLS = 1 << 23
+_MAX_ROWS = 1 << 20  # that a sheet of Excel can have
 _PROLOG_BYTES = 1 << 16
 _FORMULA = re.compile(rb"<f[ >/]")
 # How the CSV file is written that a sheet can be exported to.
@@ -43,12 +45,20 @@ class ExcelOptions:
 
     sheet: tuple[str, ...] = field(default=(), metadata={"help": "Only this sheet; all of them by default."})
     header: bool = field(default=True, metadata={"help": "The first row of a sheet names the columns."})
+    max_cells: int = field(
+        default=100_000_000,
+        metadata={"help": "Most cells of a sheet, the empty ones before its last row and column among them."},
+    )
     max_expanded_mib: int = field(
         default=1024, metadata={"help": "Largest workbook when decompressed: a bigger one is refused."}
     )
     max_copy_mib: int = field(
         default=MAX_COPY_MIB, metadata={"help": "Largest temporary copy of a file that is compressed or remote."}
     )
+
+    def __post_init__(self) -> None:
+        if self.max_cells < 1:
+            raise ValueError(f"expected a limit of at least 1 cell, got {self.max_cells=}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +80,8 @@ class ExcelSource:
     def read(self, piece: InputSlice, options: ExcelOptions, reject: Reject) -> Iterator[RowRecords]:
         """Yield the rows of one sheet after another.
 
-        A row with more cells than there are columns is a bad record; so is a sheet with two columns of one name, and a
-        file that is no workbook, or one that expands beyond the limit.
+        A row with more cells than there are columns is a bad record; so is a sheet with two columns of one name, the
+        rest of a sheet with too many cells, and a file that is no workbook, or one that expands beyond the limit.
         """
         with local_path(piece.file, options.max_copy_mib) as path:
             try:
@@ -89,6 +99,14 @@ class _BadWorkbookError(Exception):
         super().__init__(f"expected {expected}, found {found}")
 
 
+class _LargeSheetError(Exception):
+    """A sheet goes on for too many cells, most of them perhaps empty: a cell far away is enough."""
+
+    def __init__(self, row: int, expected: str, found: str) -> None:
+        self.row, self.expected, self.found = row, expected, found
+        super().__init__(f"row {row}: expected {expected}, found {found}")
+
+
 def _check_archive(path: str, limit: int) -> int:
     """Return the number of formulas; _BadWorkbookError for an archive that is too large, damaged or not plain XML."""
     try:
@@ -100,6 +118,7 @@ def _check_archive(path: str, limit: int) -> int:
                 )
             return sum(_count_formulas(archive, part) for part in archive.infolist())
     except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError) as error:
+        # zipfile says NotImplementedError of a compression that it does not know, RuntimeError of an encrypted part
         raise _BadWorkbookError("an Excel workbook (.xlsx), which is a ZIP archive", str(error)) from error
 
 
@@ -168,20 +187,23 @@ class _SheetReader:
         """Yield the rows of a sheet, up to the last one that has a cell."""
         try:
             yield from self._read(name, sheet)
+        except _LargeSheetError as error:
+            self._reject_at(name, error.row, error.expected, error.found, [])
         except (ValueError, TypeError, KeyError, IndexError, SyntaxError, OverflowError) as error:
             self._reject_at(name, 1, "a sheet that can be read", str(error) or type(error).__name__, [])
 
     def _read(self, name: str, sheet: ReadOnlyWorksheet) -> Iterator[RowRecords]:
         sheet.reset_dimensions()  # what a file says of them may be wrong
-        rows = (list(map(_value_of, row)) for row in sheet.iter_rows())
+        rows = self._rows(sheet)
         first = 1
         if self.options.header:
             names = _names_of(next(rows, []))
             first = 2
         else:
-            width = max((len(_without_end(row)) for row in rows), default=0)
+            num_rows, width = _extent(rows)
+            self._check_cells(num_rows, width)
             names = [f"column_{number + 1}" for number in range(width)]
-            rows = (list(map(_value_of, row)) for row in sheet.iter_rows())
+            rows = self._rows(sheet)
         if not names:
             return
         twice = next((column for number, column in enumerate(names) if column in names[:number]), None)
@@ -191,17 +213,38 @@ class _SheetReader:
         table = TableSchema(name=name, columns=tuple(names), types=("string",) * len(names))
         has_any = False
         num_empty = 0  # rows that count only if another one follows: a cell far down leaves very many
-        while batch := list(islice(rows, _BATCH_ROWS)):
+        size = max(1, min(_BATCH_ROWS, _BATCH_CELLS // len(names)))
+        while batch := list(islice(rows, size)):
             kept = _without_end(batch, is_empty=lambda row: not _without_end(row))
             if not kept:
                 num_empty += len(batch)
                 continue
             found: list[list[Any]] = [[]] * num_empty + kept
             num_empty = len(batch) - len(kept)
-            yield self._records(table, first, found)
-            has_any, first = True, first + len(found)
+            self._check_cells(first + len(found) - 1, len(names))
+            for begin in range(0, len(found), size):
+                yield self._records(table, first, found[begin : begin + size])
+                has_any, first = True, first + min(size, len(found) - begin)
         if not has_any:
             yield self._records(table, first, [])
+
+    def _rows(self, sheet: ReadOnlyWorksheet) -> Iterator[list[Any]]:
+        """Yield the values of each row up to its last cell; _LargeSheetError where they are too many."""
+        num_cells = 0
+        for number, row in enumerate(sheet.iter_rows(), start=1):
+            num_cells += len(row)
+            if num_cells > self.options.max_cells:
+                raise self._too_large(number, f"{num_cells} up to row {number}")
+            if number > _MAX_ROWS:
+                raise _LargeSheetError(number, f"at most {_MAX_ROWS} rows in a sheet", "another one")
+            yield list(map(_value_of, row))
+
+    def _check_cells(self, num_rows: int, width: int) -> None:
+        if num_rows * width > self.options.max_cells:
+            raise self._too_large(num_rows, f"{num_rows} rows of {width} columns")
+
+    def _too_large(self, row: int, found: str) -> _LargeSheetError:
+        return _LargeSheetError(row, f"a sheet of at most {self.options.max_cells} cells (--max-cells)", found)
 
     def _records(self, table: TableSchema, first: int, rows: list[list[Any]]) -> RowRecords:
         width = len(table.columns)
@@ -250,6 +293,15 @@ def _without_end(row: list[Any], is_empty: Any = lambda value: value is None) ->
     while size and is_empty(row[size - 1]):
         size -= 1
     return row[:size]
+
+
+def _extent(rows: Iterator[list[Any]]) -> tuple[int, int]:
+    """Return how many rows and columns there are up to the last that is not empty."""
+    num_rows = width = 0
+    for number, row in enumerate(rows, start=1):
+        if size := len(_without_end(row)):
+            num_rows, width = number, max(width, size)
+    return num_rows, width
 
 
 def _names_of(row: list[Any]) -> list[str]:

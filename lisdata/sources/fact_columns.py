@@ -48,10 +48,10 @@ class FactColumns:
         self._ordinal.append(ordinal)
         self._participant_ends.append(self._participant_ends[-1])
 
-    def add_participant(self, role: Role, content: int, position: int) -> None:
-        """Add row `content` of `contents` to the fact begun last."""
+    def add_participant(self, role: Role | int, content: int, position: int) -> None:
+        """Add row `content` of `contents` to the fact begun last; `role` may be a code that `labels` gave."""
         self._content.append(content)
-        self._role.append(self.labels.role(role))
+        self._role.append(role if isinstance(role, int) else self.labels.role(role))
         self._position.append(position)
         self._participant_ends[-1] += 1
 

@@ -11,13 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import orjson
 
 from lisdata.contents import ContentBuilder, LabelBuilder, Role, encode_text
-from lisdata.errors import BadRecordError
 from lisdata.inputs import InputSlice
 from lisdata.records import FactTextRecords
 from lisdata.registry import Reject
@@ -28,7 +26,7 @@ from lisdata.sources.json_contents import is_side
 from lisdata.sources.json_text import JsonPath, JsonTextError, NumberText, locate, read_json, write_json
 from lisdata.sources.jsonl import TextBatch
 from lisdata.sources.jsonl_record import JsonlRecord, Mention
-from lisdata.sources.lines import LineBlocks, LineLimit, find_line, line_bounds, too_long
+from lisdata.sources.lines import LineBlocks, LineError, LineLimit, find_line, iter_parsed
 
 RECORD = "record"
 _BLANK = " \t\r\n"
@@ -85,24 +83,16 @@ class FactTextSource:
         prefixes = IdPrefixes.parse(options.id_prefix)
         limit = LineLimit(unit=RECORD, max_bytes=options.max_document_bytes, reject=reject)
         blocks = LineBlocks(piece, limit=limit)
+
+        def parse(line: bytes, begin: int) -> tuple[list[Fact], JsonlRecord]:
+            return _parse(line, prefixes)
+
         for offset, data in blocks:
             contents = ContentBuilder(LabelBuilder())
             facts, text = FactColumns(contents), TextBatch(contents)
-            for begin, end in pairwise(line_bounds(data).tolist()):
-                place = (offset + begin, offset + end)
-                if end - begin > options.max_document_bytes:
-                    reject(too_long(blocks, place[0], end - begin, RECORD, options.max_document_bytes))
-                    continue
-                line = data[begin:end]
-                try:
-                    found, record = _parse(line, prefixes)
-                except _WrongLineError as error:
-                    at = blocks.place(offset + begin + error.at)
-                    bad = {"begin": place[0], "end": place[1], "data": line}
-                    reject(BadRecordError(at, expected=error.expected, found=error.found, **bad))
-                else:
-                    _add_facts(facts, found, prefixes, place)
-                    text.append(record, *place)
+            for (found, record), begin, end in iter_parsed(blocks, offset, data, limit, parse):
+                _add_facts(facts, found, prefixes, (begin, end))
+                text.append(record, begin, end)
             num_records = len(text.documents)
             if num_records:
                 yield FactTextRecords(
@@ -137,14 +127,6 @@ def write_line(facts: list[Fact], text: str, entities: list[tuple[int, int, str]
 # -- one line --------------------------------------------------------------------------------------------------------
 
 
-class _WrongLineError(ValueError):
-    """A line is no record; `at` is the byte of the line where it is wrong."""
-
-    def __init__(self, at: int, expected: str, found: str) -> None:
-        self.at, self.expected, self.found = at, expected, found
-        super().__init__(f"byte {at}: expected {expected}, found {found}")
-
-
 class _WrongValueError(ValueError):
     """A value of a record is not what it has to be; `path` leads to it."""
 
@@ -154,7 +136,7 @@ class _WrongValueError(ValueError):
 
 
 def _parse(line: bytes, prefixes: IdPrefixes) -> tuple[list[Fact], JsonlRecord]:
-    """Return the facts of a line, and its text with mentions; _WrongLineError says where and how it is none."""
+    """Return the facts of a line, and its text with mentions; LineError says where and how it is none."""
     try:
         facts, record = _to_record(line, orjson.loads(line), prefixes)
     except (orjson.JSONDecodeError, _WrongValueError):
@@ -168,16 +150,16 @@ def _parse(line: bytes, prefixes: IdPrefixes) -> tuple[list[Fact], JsonlRecord]:
         return _to_record(line, value, prefixes)
     except UnicodeDecodeError as error:
         found = f"byte 0x{line[error.start]:02x} ({error.reason})"
-        raise _WrongLineError(error.start, "UTF-8", found) from error
+        raise LineError(error.start, "UTF-8", found) from error
     except JsonTextError as error:
-        raise _WrongLineError(len(text[: error.offset].encode()), error.expected, error.found) from error
+        raise LineError(len(text[: error.offset].encode()), error.expected, error.found) from error
     except _WrongValueError as error:
         at = len(text[: locate(text, error.path)].encode())
         found = write_json(error.found)
         found = found if len(found) <= _SHOWN_CHARACTERS else f"{found[:_SHOWN_CHARACTERS]}..."
-        raise _WrongLineError(at, error.expected, found) from error
+        raise LineError(at, error.expected, found) from error
     except RecursionError as error:
-        raise _WrongLineError(0, "JSON of fewer levels", "values too deep in each other to be read") from error
+        raise LineError(0, "JSON of fewer levels", "values too deep in each other to be read") from error
 
 
 def _to_record(line: bytes, value: Any, prefixes: IdPrefixes) -> tuple[list[Fact], JsonlRecord]:

@@ -13,6 +13,7 @@ from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import FactRecords
 from lisdata.registry import Reject
 from lisdata.schema import NO_ROW, ContentKind
+from lisdata.sources.cycle_collection import no_cycle_collection
 from lisdata.sources.fact_columns import FactColumns
 from lisdata.sources.hif_document import HifDocument, parse_hif
 from lisdata.sources.hif_layout import (
@@ -88,7 +89,8 @@ def facts_from_hif(data: bytes, file: InputFile, options: HifOptions) -> FactRec
 
     UnicodeDecodeError or JsonTextError (with the place and JSON path) where they are none.
     """
-    return _Hypergraph(parse_hif(data), file, options).to_records(len(data))
+    with no_cycle_collection():
+        return _Hypergraph(parse_hif(data), file, options).to_records(len(data))
 
 
 def _rejected(piece: InputSlice, data: bytes, offset: int, expected: str, found: str) -> BadRecordError:
@@ -103,6 +105,7 @@ class _Hypergraph:
         self.prefixes = IdPrefixes.parse(options.id_prefix)
         self.scope = file.scope if options.scope == "file" else None
         self.facts = FactColumns()
+        self.roles: dict[tuple[str, str], int] = {}
         self.edges, self.nodes, self.incidences = map(document.entries, ("edges", "nodes", "incidences"))
         self.entries_of: dict[str, list[int]] = {}  # by edge id as JSON, where 2 is not "2"
         for number, edge in enumerate(self.edges):
@@ -148,11 +151,11 @@ class _Hypergraph:
             return
         self.facts.add_fact(NETWORK, NO_ROW, 0)
         if "network-type" in members:
-            self._add_value(Role(NETWORK, NETWORK_TYPE), members["network-type"], 0)
+            self._add_value(NETWORK, NETWORK_TYPE, members["network-type"], 0)
         self._add_attrs(NETWORK, "", members.get("metadata"), 0, is_usual=False)
         if layout is not None:
             content = self.facts.contents.add(ContentKind.JSON, layout.encode())
-            self.facts.add_participant(Role(NETWORK, LAYOUT), content, 0)
+            self.facts.add_participant(self._role(NETWORK, LAYOUT), content, 0)
         self.facts.end_structure(self.document.begin, size)
 
     def _add_node(self, number: int) -> None:
@@ -194,7 +197,7 @@ class _Hypergraph:
             attrs = entry.get("attrs")
         self._add_id(relation, side, f"{side}.", entry["node"], position)
         if direction is not None and side != direction:
-            self._add_value(Role(relation, f"{side}.{DIRECTION}"), direction, position)
+            self._add_value(relation, f"{side}.{DIRECTION}", direction, position)
         self._add_details(relation, f"{side}.", entry, attrs, position, is_usual="incidences" in self.layout.attrs)
 
     def _add_id(self, relation: str, side: str, prefix: str, node: str, position: int) -> None:
@@ -204,9 +207,9 @@ class _Hypergraph:
         else:
             name = self.prefixes.expand(node)
             content = self.facts.contents.add(ContentKind.ENTITY, encode_text(name), scope=self.scope)
-        self.facts.add_participant(Role(relation, side), content, position)
+        self.facts.add_participant(self._role(relation, side), content, position)
         if not isinstance(node, NumberText) and self.prefixes.restore(name) != node:
-            self._add_value(Role(relation, prefix + ID), node, position)
+            self._add_value(relation, prefix + ID, node, position)
 
     def _add_details(
         self,
@@ -219,7 +222,7 @@ class _Hypergraph:
         is_usual: bool,
     ) -> None:
         if "weight" in entry:
-            self._add_value(Role(relation, prefix + WEIGHT), entry["weight"], position)
+            self._add_value(relation, prefix + WEIGHT, entry["weight"], position)
         self._add_attrs(relation, prefix, attrs, position, is_usual=is_usual)
 
     def _add_attrs(
@@ -230,12 +233,20 @@ class _Hypergraph:
             return
         if attrs and all(map(is_side, attrs)):
             for name, value in attrs.items():
-                self._add_value(Role(relation, f"{prefix}{ATTR}{name}"), value, position)
+                self._add_value(relation, f"{prefix}{ATTR}{name}", value, position)
         else:
-            self._add_value(Role(relation, prefix + ATTRS), attrs, position)
+            self._add_value(relation, prefix + ATTRS, attrs, position)
 
-    def _add_value(self, role: Role, value: Any, position: int) -> None:
-        self.facts.add_participant(role, self.facts.contents.add(*json_to_content(value)), position)
+    def _add_value(self, relation: str, side: str, value: Any, position: int) -> None:
+        content = self.facts.contents.add(*json_to_content(value))
+        self.facts.add_participant(self._role(relation, side), content, position)
+
+    def _role(self, relation: str, side: str) -> int:
+        """Return the code of a role, of which there are few."""
+        code = self.roles.get((relation, side))
+        if code is None:
+            code = self.roles[relation, side] = self.facts.labels.role(Role(relation, side))
+        return code
 
 
 def _take(attrs: dict[str, Any] | None, name: str) -> tuple[str | None, dict[str, Any] | None]:

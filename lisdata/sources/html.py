@@ -11,11 +11,13 @@ import pyarrow as pa
 
 from lisdata.content_columns import ContentColumns
 from lisdata.contents import LabelBuilder, Role
-from lisdata.inputs import InputFile, InputSlice
-from lisdata.records import TreeRecords
+from lisdata.errors import BadRecordError, Place
+from lisdata.inputs import InputSlice
+from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
 from lisdata.sources.dom import Dom, NodeKind, parse_html
+from lisdata.sources.html_depth import find_too_deep
 from lisdata.sources.html_encoding import decode_html
 from lisdata.sources.whole_documents import read_document
 
@@ -35,7 +37,14 @@ class HtmlOptions:
         default=256 << 20, metadata={"help": "Refuse a longer document: its tree takes many times its bytes."}
     )
 
+    max_depth: int = field(
+        default=20_000,
+        metadata={"help": "Refuse a document with more elements open at once: it takes time by the square of that."},
+    )
+
     def __post_init__(self) -> None:
+        if self.max_depth < 1:
+            raise ValueError(f"expected a depth of at least 1, got {self.max_depth=}")
         if not 1 <= self.max_document_bytes <= _MAX_BYTES:
             raise ValueError(f"expected a limit of 1 to {_MAX_BYTES} bytes, got {self.max_document_bytes=}")
         if self.encoding is not None:
@@ -44,7 +53,7 @@ class HtmlOptions:
 
 @dataclass(frozen=True, slots=True)
 class HtmlSource:
-    """Reads a file as one document; every byte sequence is HTML, so only one that is too long is a bad record."""
+    """Reads a file as one document; every byte sequence is HTML: only one that is too long or deep is a bad record."""
 
     name: str = "html"
     summary: str = "HTML documents: the HTML5 tree with attributes, comments and template contents"
@@ -60,19 +69,45 @@ class HtmlSource:
 
     def read(self, piece: InputSlice, options: HtmlOptions, reject: Reject) -> Iterator[TreeRecords]:
         """Yield the tree of `piece`."""
+        document = self.read_document(piece, options, reject)
+        if document is not None:
+            yield from self.to_records([document])
+
+    def read_document(self, piece: InputSlice, options: HtmlOptions, reject: Reject) -> ParsedDocument | None:
+        """Return the document with its tree; None, and it is rejected, when it is too long or too deep."""
         data = read_document(piece, options.max_document_bytes, reject)
-        if data is None:
-            return
-        document = data if options.keep_document else None
-        yield dom_to_records(parse_html(data, options.encoding), piece.file, len(data), document)
+        if data is None or _reject_deep(piece, data, options, reject):
+            return None
+        dom = parse_html(data, options.encoding)
+        return ParsedDocument(file=piece.file, size=len(data), data=data if options.keep_document else None, parsed=dom)
+
+    def to_records(self, documents: list[ParsedDocument]) -> Iterator[TreeRecords]:
+        """Yield the trees of documents together."""
+        yield doms_to_records(documents)
 
 
-def dom_to_records(dom: Dom, file: InputFile, size: int, document: bytes | None) -> TreeRecords:
-    """Return the tree as records.
+def _reject_deep(piece: InputSlice, data: bytes, options: HtmlOptions, reject: Reject) -> bool:
+    """Reject a document whose elements are nested too deep, and tell whether it is one."""
+    if data.count(b"<") <= options.max_depth:
+        return False
+    text = decode_html(data, options.encoding)
+    at = find_too_deep(text, options.max_depth)
+    if at is None:
+        return False
+    place = Place(piece.file.name, line=text.count("\n", 0, at) + 1, column=at - text.rfind("\n", 0, at))
+    expected = f"at most {options.max_depth} elements open at once (--max-depth)"
+    reject(BadRecordError(place, expected=expected, found="one more", begin=piece.begin, end=piece.begin + len(data)))
+    return True
+
+
+def doms_to_records(documents: list[ParsedDocument]) -> TreeRecords:
+    """Return the trees of documents as records.
 
     An attribute is one row, role node#attr:<name>; where the name holds '#' it is two rows, node#attr.name and
     node#attr.value.
     """
+    doms: list[Dom] = [document.parsed for document in documents]
+    dom = doms[0] if len(doms) == 1 else Dom.joined(doms)
     labels = LabelBuilder()
     contents = ContentColumns(labels)
     nodes = _add_nodes(contents, dom)
@@ -86,14 +121,15 @@ def dom_to_records(dom: Dom, file: InputFile, size: int, document: bytes | None)
     for column, where in nodes:
         node_content[where] = rows_of[column]
     return TreeRecords(
-        file=file,
+        file=documents[0].file,
+        files=tuple(document.file for document in documents),
         label="html",
-        documents=pa.array([document], pa.large_binary()),
-        begin=np.zeros(1, np.uint64),
-        end=np.full(1, size, np.uint64),
+        documents=pa.array([document.data for document in documents], pa.large_binary()),
+        begin=np.zeros(len(documents), np.uint64),
+        end=np.array([document.size for document in documents], np.uint64),
         contents=table,
         labels=labels.to_arrow(),
-        node_offsets=np.array([0, len(dom)], np.int64),
+        node_offsets=np.cumsum([0, *map(len, doms)], dtype=np.int64),
         node_parent=np.array(dom.parents, np.int64),
         node_content=node_content,
         node_span_begin=None,

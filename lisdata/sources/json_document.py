@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lisdata.decompression import COMPRESSION_SUFFIXES
+from lisdata.decompression import without_compression
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.registry import Reject
 
@@ -74,10 +74,7 @@ def has_lines(file: InputFile, options: JsonOptions) -> bool:
     """Tell whether each line of a file is a document."""
     if options.lines is not None:
         return options.lines
-    name = file.name.lower()
-    for suffix in COMPRESSION_SUFFIXES:
-        name = name.removesuffix(suffix)
-    return name.endswith(_LINE_SUFFIXES)
+    return without_compression(file.name.lower()).endswith(_LINE_SUFFIXES)
 
 
 JSON = JsonSource()

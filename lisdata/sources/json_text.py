@@ -58,6 +58,9 @@ _DECODER = json.JSONDecoder(
 )
 
 
+_SKIPPER = json.JSONDecoder(parse_int=len, parse_float=len)  # finds ends; `len` for it takes integers of any length
+
+
 def read_json(text: str) -> Any:
     """Return the one JSON value that `text` holds, numbers as `NumberText`; JsonTextError says where it is wrong."""
     try:
@@ -112,7 +115,7 @@ def iter_items(text: str, begin: int) -> Iterator[tuple[int, int]]:
     """Yield (begin, end) of each item of the array that begins at `begin` of `text`, which is JSON."""
     at = _after_space(text, begin + 1)
     while text[at] != "]":
-        _, end = _DECODER.raw_decode(text, at)
+        _, end = _SKIPPER.raw_decode(text, at)
         yield at, end
         at = _after_space(text, end)
         if text[at] == ",":
@@ -126,7 +129,7 @@ def iter_members(text: str, begin: int) -> Iterator[tuple[str, int]]:
         name, end = _DECODER.raw_decode(text, at)
         at = _after_space(text, _after_space(text, end) + 1)
         yield name, at
-        _, end = _DECODER.raw_decode(text, at)
+        _, end = _SKIPPER.raw_decode(text, at)
         at = _after_space(text, end)
         if text[at] == ",":
             at = _after_space(text, at + 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.contents import ContentBuilder, LabelBuilder, Role, encode_text
-from lisdata.errors import BadRecordError
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.kernels.arrays import binary_buffers
 from lisdata.records import TextRecords
@@ -22,8 +21,8 @@ from lisdata.sources.character_offsets import bytes_of_characters, characters_of
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_contents import is_side, json_to_content
 from lisdata.sources.jsonl_layout import FIELD, FIELDS, LAYOUT, LINE, JsonlOptions
-from lisdata.sources.jsonl_record import JsonlRecord, LineError, Mention, parse_line
-from lisdata.sources.lines import LineBlocks, LineLimit, find_line, line_bounds, too_long
+from lisdata.sources.jsonl_record import JsonlRecord, Mention, parse_line
+from lisdata.sources.lines import LineBlocks, LineError, LineLimit, find_line, iter_parsed
 
 UNIT, MENTION = "record", "mention"
 UInt64 = npt.NDArray[np.uint64]
@@ -60,36 +59,18 @@ class JsonlSource:
         limit = LineLimit(unit=UNIT, max_bytes=options.max_document_bytes, reject=reject)
         blocks = LineBlocks(piece, limit=limit)
         for offset, data in blocks:
-            records = _read_block(blocks, offset, data, options, reject, prefixes)
+            records = _read_block(blocks, offset, data, limit, partial(_parse, options=options, prefixes=prefixes))
             if records.num_records:
                 yield records
 
 
 def _read_block(
-    blocks: LineBlocks, offset: int, data: bytes, options: JsonlOptions, reject: Reject, prefixes: IdPrefixes
+    blocks: LineBlocks, offset: int, data: bytes, limit: LineLimit, parse: Callable[[bytes, int], JsonlRecord]
 ) -> TextRecords:
     """Return the records of a block; of a long text nothing but these is left when it is done."""
     batch = TextBatch()
-    for begin, end in pairwise(line_bounds(data).tolist()):
-        if end - begin > options.max_document_bytes:
-            reject(too_long(blocks, offset + begin, end - begin, UNIT, options.max_document_bytes))
-            continue
-        line = data[begin:end]
-        try:
-            record = _parse(line, offset + begin, options, prefixes)
-        except LineError as error:
-            reject(
-                BadRecordError(
-                    blocks.place(offset + begin + error.at),
-                    expected=error.expected,
-                    found=error.found,
-                    begin=offset + begin,
-                    end=offset + end,
-                    data=line,
-                )
-            )
-        else:
-            batch.append(record, offset + begin, offset + end)
+    for record, begin, end in iter_parsed(blocks, offset, data, limit, parse):
+        batch.append(record, begin, end)
     return batch.to_records(blocks.file)
 
 

@@ -10,18 +10,11 @@ from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_text import JsonPath, JsonTextError, NumberText, locate, read_json, write_json
 from lisdata.sources.jsonl_layout import ENTITY_KEYS, JsonlOptions, find_layout
 from lisdata.sources.layouts import layout_to_text
+from lisdata.sources.lines import LineError
 
 _MAX_DIGITS = 18  # of an offset: more cannot be inside any text
 _BLANK = " \t\r\n"
 _INK = re.compile(rb"[^ \t\r\n]")
-
-
-class LineError(ValueError):
-    """A line is no record; `at` is the byte of the line where it is wrong."""
-
-    def __init__(self, at: int, expected: str, found: str) -> None:
-        self.at, self.expected, self.found = at, expected, found
-        super().__init__(f"byte {at}: expected {expected}, found {found}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

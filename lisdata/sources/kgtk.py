@@ -40,7 +40,8 @@ class KgtkSource:
         """Yield the facts of `piece`, about 8 MiB at a time.
 
         A line with too few or many cells, an empty node1 or label, a carriage return that ends no line or bytes
-        that are not UTF-8 is a bad record; so is a whole file whose header is missing or has no or one name twice.
+        that are not UTF-8 is a bad record, and so is one too long to be held; so is a whole file whose header is
+        missing or has no or one name twice.
         """
         from lisdata.sources.kgtk_rows import read_facts
 

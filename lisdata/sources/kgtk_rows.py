@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lisdata.errors import BadRecordError, Place
-from lisdata.inputs import MEBIBYTE, InputSlice
+from lisdata.inputs import MAX_LINE_BYTES, MEBIBYTE, InputSlice
 from lisdata.kernels.csv_scan import NO_QUOTE, Cells, gather_column
 from lisdata.records import FactRecords
 from lisdata.registry import Reject
@@ -19,7 +19,7 @@ from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.kgtk_facts import FactMaker
 from lisdata.sources.kgtk_layout import EDGE, Columns, KgtkOptions
 from lisdata.sources.kgtk_runs import Block, EdgeIds, Header
-from lisdata.sources.lines import LineBlocks, line_bounds
+from lisdata.sources.lines import LineBlocks, LineLimit, line_bounds
 
 Int64 = npt.NDArray[np.int64]
 
@@ -34,7 +34,8 @@ _TABS = Layout(
 
 def read_facts(piece: InputSlice, options: KgtkOptions, reject: Reject) -> Iterator[FactRecords]:
     """Yield the facts of a whole file; a run of edges of one node1 is not cut unless it is above 64 MiB."""
-    blocks = LineBlocks(piece, _BLOCK_BYTES)
+    limit = LineLimit(unit="line", max_bytes=MAX_LINE_BYTES, reject=reject, option=None)
+    blocks = LineBlocks(piece, _BLOCK_BYTES, limit=limit)
     header = _read_header(piece, options, reject)
     if header is None:
         return
@@ -42,6 +43,9 @@ def read_facts(piece: InputSlice, options: KgtkOptions, reject: Reject) -> Itera
     maker = FactMaker(piece.file, header, options, IdPrefixes.parse(options.id_prefix), ids)
     held, end = b"", 0
     for offset, block in blocks:
+        if held and offset > end:  # a line that is too long was passed over, and parts what comes before and after
+            yield _read_rest(held, end, header, maker, blocks, reject)
+            held = b""
         data, base, end = held + block, offset - len(held), offset + len(block)
         read, faults = read_block(data, base, header)
         starts, cut = maker.starts(read), len(data)
@@ -51,9 +55,16 @@ def read_facts(piece: InputSlice, options: KgtkOptions, reject: Reject) -> Itera
         if cut:
             yield maker.to_records(read.until(cut), starts)
         held = data[cut:]
-    read, faults = read_block(held, end - len(held), header)
+    yield _read_rest(held, end, header, maker, blocks, reject)
+
+
+def _read_rest(
+    data: bytes, end: int, header: Header, maker: FactMaker, blocks: LineBlocks, reject: Reject
+) -> FactRecords:
+    """Return the facts of lines up to byte `end` of the file whose last run does not go on."""
+    read, faults = read_block(data, end - len(data), header)
     _report(blocks, reject, read, faults)
-    yield maker.to_records(read, maker.starts(read))
+    return maker.to_records(read, maker.starts(read))
 
 
 def _needs_ids(header: Header, options: KgtkOptions) -> bool:
@@ -62,10 +73,14 @@ def _needs_ids(header: Header, options: KgtkOptions) -> bool:
 
 def _read_header(piece: InputSlice, options: KgtkOptions, reject: Reject) -> Header | None:
     """Return the columns of a file; None where its header is bad, and then the whole file is one bad record."""
-    size, line = 0, b""
-    for _, block in piece.blocks(_BLOCK_BYTES):
-        line = block[: block.find(b"\n") + 1] or block
-        break
+    is_long = False
+
+    def pass_over(begin: int, end: int) -> None:
+        nonlocal is_long
+        is_long = True
+
+    _, block = next(piece.blocks(_BLOCK_BYTES, longest_line=MAX_LINE_BYTES, on_long_line=pass_over), (0, b""))
+    line = block[: block.find(b"\n") + 1] or block
     mark = _BOM if line.startswith(_BOM) else b""
     if not options.header:
         ending = b"\r\n" if line.endswith(b"\r\n") else b"\n"
@@ -74,12 +89,11 @@ def _read_header(piece: InputSlice, options: KgtkOptions, reject: Reject) -> Hea
     ending = line[len(mark) + len(text) :]
     if text.endswith(b"\r") and ending:
         text, ending = text[:-1], b"\r" + ending
-    at, expected, found = _check_header(text)
+    at, expected, found = (0, f"a header of at most {MAX_LINE_BYTES} bytes", "more") if is_long else _check_header(text)
     if not expected:
         names = tuple(text.decode().split("\t"))
         return Header(columns=Columns(names), begin=len(line), ending=ending, mark=mark, is_written=True)
-    for offset, block in piece.blocks(_BLOCK_BYTES):
-        size = offset + len(block)
+    size = sum(len(data) for _, data in piece.chunks())
     at += len(mark)
     place = Place(piece.file.name, offset=at, line=1, column=at + 1)
     reject(BadRecordError(place, expected=expected, found=found, begin=0, end=size))
@@ -110,7 +124,8 @@ def _read_ids(piece: InputSlice, header: Header) -> EdgeIds:
     ids = EdgeIds()
     column = header.columns.id
     assert column is not None
-    for offset, data in piece.blocks(_BLOCK_BYTES):
+    lines = piece.blocks(_BLOCK_BYTES, longest_line=MAX_LINE_BYTES, on_long_line=lambda begin, end: None)
+    for offset, data in lines:
         read, _ = read_block(data, offset, header)
         cells = read.cells.take(read.cells.size[:, column] > 0)
         ids.add(gather_column(read.view, cells, column, NO_QUOTE))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +15,32 @@ from lisdata.inputs import InputSlice
 from lisdata.registry import Reject
 
 Int64 = npt.NDArray[np.int64]
+Record = TypeVar("Record")
 
 BATCH_BYTES = 4 << 20
 PROBE_BYTES = 64 << 10
 _NEWLINE = 0x0A
 
 
+class LineError(ValueError):
+    """A line is no record; `at` is the byte of the line where it is wrong."""
+
+    def __init__(self, at: int, expected: str, found: str) -> None:
+        self.at, self.expected, self.found = at, expected, found
+        super().__init__(f"byte {at}: expected {expected}, found {found}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineLimit:
-    """The most bytes of a line, which is called `unit`; a longer one is rejected without being held in memory."""
+    """The most bytes of a line, which is called `unit`; a longer one is rejected without being held in memory.
+
+    `option` names the setting that says how many.
+    """
 
     unit: str
     max_bytes: int
     reject: Reject
+    option: str | None = "max_document_bytes"
 
 
 class LineBlocks:
@@ -62,7 +77,8 @@ class LineBlocks:
         if self._limit is None:
             raise ValueError("there is no limit")
         self._go_on(begin, b"")
-        self._limit.reject(too_long(self, begin, end - begin, self._limit.unit, self._limit.max_bytes))
+        limit = self._limit
+        limit.reject(too_long(self, begin, end - begin, limit.unit, limit.max_bytes, option=limit.option))
         self._lines_before += 1
 
     def place(self, offset: int) -> Place:
@@ -78,6 +94,30 @@ class LineBlocks:
         begin = int(self._newlines[row - 1]) + 1 if row else 0
         line = self._slice_line + self._lines_before + row
         return Place(self._piece.file.name, offset=offset, line=line, column=at - begin + 1)
+
+
+def iter_parsed(
+    blocks: LineBlocks, offset: int, data: bytes, limit: LineLimit, parse: Callable[[bytes, int], Record]
+) -> Iterator[tuple[Record, int, int]]:
+    """Yield what `parse(line, begin)` gives of each line of a block, with the line's begin and end in the file.
+
+    A line above the limit is rejected, and so is one for which `parse` raises LineError.
+    """
+    bounds = (offset + line_bounds(data)).tolist()
+    for begin, end in pairwise(bounds):
+        if end - begin > limit.max_bytes:
+            limit.reject(too_long(blocks, begin, end - begin, limit.unit, limit.max_bytes, option=limit.option))
+            continue
+        line = data[begin - offset : end - offset]
+        try:
+            record = parse(line, begin)
+        except LineError as error:
+            place = blocks.place(begin + error.at)
+            limit.reject(
+                BadRecordError(place, expected=error.expected, found=error.found, begin=begin, end=end, data=line)
+            )
+        else:
+            yield record, begin, end
 
 
 def line_bounds(data: bytes) -> Int64:
@@ -104,11 +144,14 @@ def find_line(piece: InputSlice, wanted: int) -> int:
     return end
 
 
-def too_long(blocks: LineBlocks, begin: int, size: int, unit: str, limit: int) -> BadRecordError:
-    """Return the error of a unit of `size` bytes that is longer than max_document_bytes, `limit`."""
+def too_long(
+    blocks: LineBlocks, begin: int, size: int, unit: str, limit: int, *, option: str | None = "max_document_bytes"
+) -> BadRecordError:
+    """Return the error of a unit of `size` bytes that is longer than `limit`, which `option` says."""
+    said = "" if option is None else f" ({option})"
     return BadRecordError(
         blocks.place(begin),
-        expected=f"a {unit} of at most {limit} bytes (max_document_bytes)",
+        expected=f"a {unit} of at most {limit} bytes{said}",
         found=f"{size} bytes",
         begin=begin,
         end=begin + size,

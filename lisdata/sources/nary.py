@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lisdata.errors import BadRecordError
-from lisdata.inputs import InputSlice
+from lisdata.inputs import MAX_LINE_BYTES, InputSlice
 from lisdata.records import FactRecords
 from lisdata.registry import Reject
 from lisdata.sources.id_prefixes import IdPrefixes
-from lisdata.sources.lines import LineBlocks, find_line
+from lisdata.sources.lines import LineBlocks, LineLimit, find_line
 from lisdata.sources.nary_layout import NaryLayout, NaryOptions, sniff_layout
 
 _BLOCK_BYTES = 4 << 20
@@ -45,14 +45,15 @@ class NarySource:
         """Yield the facts of `piece`, about 4 MiB at a time.
 
         A line with a wrong number of names, an empty one, bytes that are not UTF-8, or an object that is none of a
-        fact is a bad record.
+        fact is a bad record; so is a line that is too long to be held.
         """
         from lisdata.sources.nary_json import read_objects
         from lisdata.sources.nary_lines import read_lines
 
         layout = _layout_of(piece, options)
         prefixes = IdPrefixes.parse(options.id_prefix)
-        blocks = LineBlocks(piece, _BLOCK_BYTES)
+        limit = LineLimit(unit="line", max_bytes=MAX_LINE_BYTES, reject=reject, option=None)
+        blocks = LineBlocks(piece, _BLOCK_BYTES, limit=limit)
         has_begun = piece.begin > 0
         for offset, data in blocks:
             told = None if has_begun else layout
@@ -77,7 +78,10 @@ class NarySource:
 
 def _layout_of(piece: InputSlice, options: NaryOptions) -> NaryLayout:
     """Return the layout of the whole file that `piece` is a part of."""
-    for _, data in InputSlice(file=piece.file).blocks(_PROBE_BYTES):
+    lines = InputSlice(file=piece.file).blocks(
+        _PROBE_BYTES, longest_line=MAX_LINE_BYTES, on_long_line=lambda begin, end: None
+    )
+    for _, data in lines:
         for line in data.splitlines(keepends=True):
             if line.strip():
                 return sniff_layout(line, options)

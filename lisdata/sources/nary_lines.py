@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lisdata.contents import Role
 from lisdata.inputs import InputFile
+from lisdata.kernels.groups import rank_in_group
 from lisdata.records import FactRecords
 from lisdata.schema import ContentKind, LabelKind
 from lisdata.sources.delimited_layout import undecodable
@@ -207,7 +208,7 @@ class _LineReader:
         values = np.flatnonzero(is_value)
         if len(values):
             line, qualifier = names.line[values], self._code[values - 1]
-            position = _ranks(line * (1 << 32) + self._roles(qualifier, lambda name: Role(name, QUALIFIER)))
+            position = rank_in_group(line * (1 << 32) + self._roles(qualifier, lambda name: Role(name, QUALIFIER)))
             self._add(line, values, qualifier, QUALIFIER, position)
             odd = np.flatnonzero(self._is_odd[qualifier])
             if len(odd):
@@ -282,14 +283,3 @@ class _LineReader:
     def _name(self, code: int) -> str:
         text: bytes = self._iris[code].as_py()
         return text.decode()
-
-
-def _ranks(keys: Int64) -> Int64:
-    """Return for each key how many equal ones stand before it."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    is_first = np.append(True, ordered[1:] != ordered[:-1])
-    first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
-    ranks = np.empty(len(keys), np.int64)
-    ranks[order] = np.arange(len(keys)) - first
-    return ranks

@@ -17,6 +17,7 @@ from lisdata.inputs import InputSlice
 from lisdata.records import RowRecords, TableSchema
 from lisdata.registry import Reject
 from lisdata.sources.arrow_rows import BATCH_BYTES, bad_file, row_ends
+from lisdata.sources.namespaces import NAMESPACE_HELP, check_namespace
 from lisdata.sources.random_access import MAX_COPY_MIB, local_path
 from lisdata.sources.sql_cells import spell_column
 from lisdata.sources.sql_schema import SqlTable, TableReadError, referenced_columns, resolve_keys
@@ -32,9 +33,13 @@ class SqlOptions:
 
     table: tuple[str, ...] = field(default=(), metadata={"help": "Only this table; all of them by default."})
     views: bool = field(default=False, metadata={"help": "Read views as well: their SQL is run."})
+    namespace: str | None = field(default=None, metadata={"help": NAMESPACE_HELP})
     max_copy_mib: int = field(
         default=MAX_COPY_MIB, metadata={"help": "Largest temporary copy of a file that is compressed or remote."}
     )
+
+    def __post_init__(self) -> None:
+        check_namespace(self.namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,8 @@ class _DatabaseReader:
         counts = dict(self.others)
         for table in _choose(tables, self.options.table, self.piece.file.name):
             counts["dangling_foreign_keys"] = self.database.count_dangling(table, definitions)
-            maker = _TableRows(table, table.schema(referenced_columns(tables, table.name)), definitions[table.name])
+            schema = table.schema(referenced_columns(tables, table.name), namespace=self.options.namespace)
+            maker = _TableRows(table, schema, definitions[table.name])
             yield from self._read_table(maker, counts)
             counts = {}
 

@@ -105,7 +105,7 @@ class SqlTable:
             }
         )
 
-    def schema(self, referenced: Sequence[tuple[str, ...]]) -> TableSchema:
+    def schema(self, referenced: Sequence[tuple[str, ...]], *, namespace: str | None = None) -> TableSchema:
         """Return names, types and keys; `referenced` are columns that other keys than the primary one refer to."""
         foreign = tuple(entry.key for entry in self.foreign_keys)
         own = tuple(
@@ -120,6 +120,7 @@ class SqlTable:
             types=tuple(usual_type(column, is_key=column.name in in_keys) for column in self.columns),
             primary_key=self.primary_key,
             foreign_keys=own + foreign,
+            namespace=namespace,
         )
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import BLOCK_BYTES, InputSlice
 from lisdata.registry import Reject
-from lisdata.sources.lines import LineBlocks, find_line, line_bounds
+from lisdata.sources.cycle_collection import no_cycle_collection
+from lisdata.sources.lines import LineBlocks, LineLimit, find_line, line_bounds
 from lisdata.sources.wikidata_columns import EntityRecords
 from lisdata.sources.wikidata_documents import ARRAY, BOM, find_records, is_line_wise
 from lisdata.sources.wikidata_entities import EntityWriter
@@ -60,7 +59,8 @@ class _LineReader:
 
     def __init__(self, piece: InputSlice, options: WikidataOptions, reject: Reject) -> None:
         self._piece, self._options, self._reject = piece, options, reject
-        self._blocks = LineBlocks(piece, BLOCK_BYTES)
+        limit = LineLimit(unit=RECORD, max_bytes=options.max_document_bytes, reject=reject)
+        self._blocks = LineBlocks(piece, BLOCK_BYTES, limit=limit)
         self._is_first = piece.begin == 0  # until the first record
         self._is_closed = False
         self._ends_open = False  # whether a comma follows the last record
@@ -68,7 +68,7 @@ class _LineReader:
     def read(self) -> Iterator[EntityRecords]:
         for offset, data in self._blocks:
             writer = EntityWriter(self._options, self._piece.file.scope)
-            with _no_cycle_collection():
+            with no_cycle_collection():
                 bounds = line_bounds(data).tolist()
                 num_good = sum(self._read_line(writer, data, b, e, offset) for b, e in pairwise(bounds))
             if writer.columns.num_facts:
@@ -128,7 +128,7 @@ def _read_document(piece: InputSlice, options: WikidataOptions, reject: Reject) 
         return
     writer = EntityWriter(options, piece.file.scope)
     num_good = 0
-    with _no_cycle_collection():
+    with no_cycle_collection():
         for begin, end, key in _records_of(writer, piece, whole, reject):
             try:
                 add_entity(writer, whole[begin:end], begin, end, key)
@@ -183,18 +183,6 @@ def _rejected(
 
 def _limit(unit: str, options: WikidataOptions) -> str:
     return f"a {unit} of at most {options.max_document_bytes} bytes (max_document_bytes)"
-
-
-@contextmanager
-def _no_cycle_collection() -> Iterator[None]:
-    """Switch off the search for cycles: parsed JSON has none, and so many objects would be searched many times."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 WIKIDATA = WikidataSource()

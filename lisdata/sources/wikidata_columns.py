@@ -76,17 +76,17 @@ class InstanceLabels(dict[str, int]):
 class EntityColumns:
     """The facts of a batch of entities as flat lists, which writers append to themselves: that is the hot path.
 
-    A participant is an entry of `content` (a number that `add` or a group gave) and of `role`; it stands at position 0
-    unless `place` says otherwise. `end_fact` makes a fact of the participants since the last one, `end_structure` a
-    structure of the facts.
+    A content's number is its row in `lexicals`, its spelling, and `groups`. A participant is an entry of `content` (a
+    content's number) and of `role`; it stands at position 0 unless `place` says otherwise. `end_fact` makes a fact of
+    the participants since the last one, `end_structure` a structure of the facts.
     """
 
     def __init__(self) -> None:
         self.labels = LabelBuilder()
         self.content: list[int] = []
         self.role: list[int] = []
-        self._lexicals: list[str] = []
-        self._groups: list[int] = []  # of each lexical form
+        self.lexicals: list[str] = []
+        self.groups: list[int] = []
         self._kinds: list[tuple[ContentKind, str | None, str | None, str | None]] = []  # of groups; SYMBOL_COLUMNS
         self._placed: list[tuple[int, int, int]] = []  # first participant, the one behind the last, position
         self._ranges: list[tuple[int, int]] = []  # participants at positions 0, 1, 2 ...
@@ -121,9 +121,9 @@ class EntityColumns:
         """Return the number of a content that need not be new; TypeError when the lexical form is no text."""
         if type(lexical) is not str:
             raise TypeError(f"expected text, got {lexical!r}")
-        number = len(self._lexicals)
-        self._lexicals.append(lexical)
-        self._groups.append(group)
+        number = len(self.lexicals)
+        self.lexicals.append(lexical)
+        self.groups.append(group)
         return number
 
     def add_participant(self, role: int, content: int, position: int = 0) -> None:
@@ -146,10 +146,10 @@ class EntityColumns:
 
     def add_all(self, groups: Iterable[int], lexicals: Sequence[str]) -> range:
         """Return the numbers of contents that need not be new."""
-        first = len(self._lexicals)
-        self._lexicals += lexicals
-        self._groups += groups
-        return range(first, len(self._lexicals))
+        first = len(self.lexicals)
+        self.lexicals += lexicals
+        self.groups += groups
+        return range(first, len(self.lexicals))
 
     def end_fact(self, label: int, handle: int = NO_ROW) -> None:
         """Let the participants since the last call be a fact."""
@@ -227,10 +227,10 @@ class EntityColumns:
 
     def _distinct_contents(self) -> tuple[pa.RecordBatch, UInt32]:
         """Return the distinct contents, and the row of each number among them."""
-        groups = _uint32(self._groups)
+        groups = _uint32(self.groups)
         codes = self._codes_of_groups(groups)[groups]
         symbols = [pa.array(codes[:, 1 + n], mask=codes[:, 1 + n] == NO_ROW) for n in range(len(SYMBOL_COLUMNS))]
-        columns = [pa.array(codes[:, 0].astype(np.uint8)), _binary(self._lexicals), *symbols]
+        columns = [pa.array(codes[:, 0].astype(np.uint8)), _binary(self.lexicals), *symbols]
         keyless = pa.RecordBatch.from_arrays(columns, names=CONTENTS.names[1:])
         keys = keys_of_contents(keyless, self.labels.to_arrow())
         contents = pa.RecordBatch.from_arrays([keys, *columns], schema=CONTENTS)

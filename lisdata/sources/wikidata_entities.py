@@ -12,7 +12,7 @@ from lisdata.schema import ContentKind
 from lisdata.sources.json_contents import is_side, json_to_content
 from lisdata.sources.json_text import NumberText, write_json
 from lisdata.sources.layouts import layout_to_text
-from lisdata.sources.wikidata_columns import ContentGroup, EntityColumns, InstanceLabels, RoleCodes
+from lisdata.sources.wikidata_columns import EntityColumns, InstanceLabels, RoleCodes
 from lisdata.sources.wikidata_layout import (
     BADGE,
     BADGES,
@@ -51,6 +51,7 @@ _HEADER = ("id", "type", "datatype")
 _TEXTS = {str}
 _FLAGS = {"lemmas": "labels", "representations": "labels", "glosses": "descriptions"}
 _TERM_SIZES = {2}
+_SCALARS = (ContentKind.JSON_STR, ContentKind.JSON_INT, ContentKind.NUMBER, ContentKind.BOOL, ContentKind.NULL)
 
 
 class EntityWriter:
@@ -69,7 +70,7 @@ class EntityWriter:
         self._roles = {relation: RoleCodes(columns, relation) for relation in relations.values()}
         self._relations = relations
         self._sides, self._link_roles = RoleCodes(columns, ENTITY), RoleCodes(columns, SITELINK)
-        self._scalars: dict[ContentKind, ContentGroup] = {}
+        self._scalars = {kind: columns.group(kind) for kind in _SCALARS}
         self._dropped: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
 
@@ -240,26 +241,30 @@ class EntityWriter:
 
     def _add_others(self, relation: str, members: dict[str, Any]) -> None:
         """Add members that mean nothing to this source."""
+        sides = self._sides if relation == ENTITY else RoleCodes(self.columns, relation)
         for name, value in members.items():
-            side = MEMBER + name if is_side(name) else MEMBERS
-            content = self._scalar(value) if is_side(name) else self.values.json({name: value})
-            self.columns.add_participant(self.columns.labels.role(Role(relation, side)), content)
+            if is_side(name):
+                self.columns.add_participant(sides[MEMBER + name], self._scalar(value))
+            else:
+                self.columns.add_participant(sides[MEMBERS], self.values.json({name: value}))
 
     def _scalar(self, value: Any) -> int:
         """Return the content that a JSON value is, whatever it means."""
-        value = NumberText(value) if type(value) is int else value
+        if type(value) is str:
+            return self._scalars[ContentKind.JSON_STR][value]
+        if type(value) is int:
+            return self._scalars[ContentKind.JSON_INT][str(value)]
         if isinstance(value, float | dict | list):
             return self.values.json(value)
         kind, lexical = json_to_content(value)
-        if kind not in self._scalars:
-            self._scalars[kind] = self.columns.group(kind)
-        return self._scalars[kind][lexical.decode("utf-8", "surrogatepass")]
+        return self._scalars[kind][lexical.decode()]
 
 
 def _find_layout(members: dict[str, Any]) -> EntityLayout:
     """Return how empty members, in an order of ours, and the statements' one are written."""
-    empty = [m for m, shape in SHAPES.items() if m in members and not members[m] and type(members[m]) is shape]
-    lists = [m for m, shape in SHAPES.items() if shape is dict and members.get(m) == []]
+    bare = {member: type(value) for member, value in members.items() if not value and member in SHAPES}
+    empty = [m for m, shape in SHAPES.items() if bare.get(m) is shape] if bare else []
+    lists = [m for m, shape in SHAPES.items() if shape is dict and bare.get(m) is list] if bare else []
     name = next((m for m in STATEMENT_MAPS if m in members), STATEMENT_MAPS[0])
     statements = members.get(name) or {}
     return EntityLayout(

@@ -58,10 +58,13 @@ def read_fast(data: bytes) -> Any:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
         return None
+    written = orjson.dumps(value)
+    if written == data:
+        return value
     # Of a member that comes twice the parser keeps the last; what it has kept is told by the colons, in strings or not.
     units = np.frombuffer(data, np.uint8)
     is_colon = units == _COLON
-    if np.count_nonzero(is_colon) != np.count_nonzero(np.frombuffer(orjson.dumps(value), np.uint8) == _COLON):
+    if np.count_nonzero(is_colon) != np.count_nonzero(np.frombuffer(written, np.uint8) == _COLON):
         return None
     is_colon, after = is_colon[:-1], units[1:]
     is_lost = ((is_colon & (after == _MINUS)).any() and _MINUS_ZERO.search(data)) or (

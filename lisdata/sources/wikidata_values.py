@@ -46,7 +46,7 @@ _COORDINATE = re.compile(
     rb'"(?:latitude|longitude|altitude|precision)":\s*(-?[0-9]+(?=[.eE])(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?=[\s,}])'
 )
 _COORDINATE_BYTES = 300
-_TIME_TYPES = [str, int, int, int, int, str]
+_USUAL_LETTERS = {"item": "Q", "property": "P"}
 
 
 class MalformedError(ValueError):
@@ -108,8 +108,9 @@ class LanguageGroups(dict[str, int]):
 
 
 class ValueReader:
-    """Gives the contents of values.
+    """Gives the contents of values: `readers` by the type of value, each of the value and its property's datatype.
 
+    For an unusual value a reader returns None, or raises KeyError where a member is missing: such a value is JSON.
     `floats` tells how the floats of the record in hand are written. One that it does not know, and whatever else the
     fast parser does not keep exactly, is an InexactError unless `is_exact`: then the record comes from the parser that
     keeps numbers as they are written.
@@ -133,7 +134,7 @@ class ValueReader:
         self._known_entities: dict[str | None, tuple[str, int, Value | None]] = {}
         self._known_times: dict[tuple[Any, ...], Value] = {}
         self._known_iris: dict[tuple[str, str], Value] = {}
-        self._readers: dict[str, Callable[[Any, str | None], Value | None]] = {
+        self.readers: dict[str, Callable[[Any, str | None], Value | None]] = {
             "wikibase-entityid": self._entity,
             "string": self._string,
             "monolingualtext": self._text,
@@ -146,18 +147,6 @@ class ValueReader:
     def null(self) -> int:
         """The content that is null."""
         return self._nulls["null"]
-
-    def read(self, datavalue: dict[str, Any], datatype: str | None) -> Value:
-        """Return the contents of a value of a property of this datatype; an unusual one is JSON."""
-        reader = self._readers.get(datavalue["type"])
-        if reader is not None and len(datavalue) == 2:
-            try:
-                found = reader(datavalue["value"], datatype)
-            except KeyError:  # a member is missing
-                found = None
-            if found is not None:
-                return found
-        return (self.json(datavalue),), "", ""
 
     def json(self, value: Any) -> int:
         """Return the content that is a JSON value as it is written."""
@@ -191,6 +180,12 @@ class ValueReader:
 
     def _new_entity(self, value: dict[str, Any], datatype: str | None) -> Value | None:
         name, number, kind = value.get("id"), value.get("numeric-id"), value["entity-type"]
+        if len(value) == 3 and type(number) is int and number > 0 and datatype not in STRING_IRIS:
+            letter = _USUAL_LETTERS.get(kind)
+            if letter is not None and name == f"{letter}{number}":
+                usual: Value = (self.entities[name],), "", DATATYPES[kind]
+                self._known_entities[name] = (kind, number, usual)
+                return usual
         digits = None if number is None else self._digits(number)
         num_members = 1 + (name is not None) + (digits is not None)
         details: list[str] = []
@@ -238,11 +233,13 @@ class ValueReader:
         return (self.columns.add(self.languages[value["language"]], text),), "", "monolingualtext"
 
     def _time(self, value: dict[str, Any], datatype: str | None) -> Value | None:
-        times = value["time"], value["timezone"], value["before"], value["after"]
-        key = (*times, value["precision"], value["calendarmodel"])
+        times = time, timezone, before, after = value["time"], value["timezone"], value["before"], value["after"]
+        precision = value["precision"]
+        key = (time, timezone, before, after, precision, value["calendarmodel"])
         if len(value) != len(key):
             return None
-        is_plain = list(map(type, key)) == _TIME_TYPES
+        # True and 1.0 are equal to 1
+        is_plain = type(precision) is type(timezone) is type(before) is type(after) is int
         known = self._known_times.get(key) if is_plain else None
         if known is None:
             contents = [self._literals[TIME][key[0]], self.number(key[4]), self.iris[key[5]]]

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import lisdata
 from lisdata.alignment import AuditReport, audit, fact_files
@@ -178,6 +180,52 @@ def test_how_facts_are_grouped_is_no_difference(tmp_path: Path) -> None:
     assert report.structures == (2, 1)
 
 
+TERMS = [
+    "<e:a> <e:says> <<( <e:s> <e:p> <e:o> )>> .",
+    "<e:b> <e:p> <e:x> .",
+    '<e:a> <e:says> <<( <e:s> <e:p> <<( <e:q> <e:r> "z"@en )>> )>> .',
+    "<e:b> <e:says> <<( <e:s> <e:p> <e:o> )>> .",
+    "<e:a> <e:p> <<( <e:s> <e:p> _:o )>> .",
+    "<e:a> <e:says> <<( <e:s> <e:p> <e:o> )>> .",
+]
+
+
+@given(st.lists(st.sampled_from(TERMS), min_size=1, max_size=8), st.sampled_from(["subject", "graph", "none", "3"]))
+@settings(deadline=None, max_examples=8)
+def test_what_triple_terms_are_of_is_no_matter_of_grouping(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], group_by: str
+) -> None:
+    folder = tmp_path_factory.mktemp("terms")
+    (folder / "a.nt").write_text("".join(f"{line}\n" for line in lines))
+    lisdata.convert("ntriples", folder / "a.nt", folder / "data", options={"group_by": group_by})
+    lisdata.regroup(folder / "data", folder / "sorted")
+    lisdata.export(folder / "sorted", folder / "back.nt")
+
+    assert audit(folder / "data", folder / "sorted").ok
+    assert audit(folder / "sorted", folder / "back.nt").ok
+    assert audit(folder / "data", folder / "sorted", ordinals=True).ok
+
+
+def test_a_part_of_a_triple_term_that_changed_is_found(tmp_path: Path) -> None:
+    for name, line in (("a", TERMS[0]), ("b", TERMS[0].replace("e:o", "e:other"))):
+        (tmp_path / f"{name}.nt").write_text(f"{line}\n")
+        lisdata.convert("ntriples", tmp_path / f"{name}.nt", tmp_path / name)
+
+    found = differences(audit(tmp_path / "a", tmp_path / "b"))
+
+    # the triple that shows the term and the term; the object of the one, and all three of the other
+    assert found == {"contents": (2, 2), "instances": (2, 2), "incidences": (4, 4)}
+
+
+def test_facts_that_are_called_as_triple_terms_are_keep_their_number(tmp_path: Path) -> None:
+    row = "e1\ta\ttriple_term\tb\n"
+    for name, count in (("a", 2), ("b", 1)):
+        (tmp_path / f"{name}.tsv").write_text("id\tnode1\tlabel\tnode2\n" + row * count)
+        lisdata.convert("kgtk", tmp_path / f"{name}.tsv", tmp_path / name)
+
+    assert differences(audit(tmp_path / "a", tmp_path / "b", match_scopes=True))["instances"] == (1, 0)
+
+
 def test_merged_datasets_are_read_again_each_input_by_its_own_source(root: Path, tmp_path: Path) -> None:
     for source in ("ntriples", "jsonl", "csv"):
         lisdata.convert(source, root / "sample_data" / SAMPLES[source], tmp_path / source)
@@ -250,3 +298,15 @@ def test_options_are_for_exports_alone(exported: Callable[..., tuple[Path, Path]
 
     with pytest.raises(ValueError, match="options are for an export"):
         audit(data, data, options={"unit": "line"})
+
+
+@pytest.mark.parametrize("form", ["turtle", "trig", "rdfxml", "nquads"])
+def test_an_export_in_another_form_is_read_in_that_form(root: Path, tmp_path: Path, form: str) -> None:
+    suffix = {"turtle": "ttl", "trig": "trig", "rdfxml": "rdf", "nquads": "nq"}[form]
+    lisdata.convert("ntriples", root / "sample_data" / "triples" / "garden.nt", tmp_path / "d")
+    lisdata.export(tmp_path / "d", tmp_path / f"garden.{suffix}", format=form)
+    assert audit(tmp_path / "d", tmp_path / f"garden.{suffix}").ok
+    text = (tmp_path / f"garden.{suffix}").read_text(encoding="utf-8")
+    assert "half-shade" in text
+    (tmp_path / f"garden.{suffix}").write_text(text.replace("half-shade", "shade", 1), encoding="utf-8")
+    assert not audit(tmp_path / "d", tmp_path / f"garden.{suffix}").ok

@@ -13,6 +13,7 @@ from sample_files import SAMPLES
 
 import lisdata
 from lisdata.cli import main
+from lisdata.token_formats import IMPORTED
 
 Lisdata = Callable[..., Result]
 
@@ -35,6 +36,8 @@ def workspace(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lisdata.convert("ntriples", folder / "graph.nt.gz", folder / "graph.lis")
     lisdata.merge([folder / "text.lis", folder / "table2.lis"], folder / "both.lis")
     lisdata.encode(folder / "graph.lis", folder / "graph.tok", tokenizer="chars")
+    for name in IMPORTED:
+        lisdata.export(folder / "graph.tok", folder / f"graph.{name}", format=name)
     return folder
 
 

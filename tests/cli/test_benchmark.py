@@ -68,6 +68,20 @@ def test_options_reach_the_scorer(here: Path) -> None:
     assert (scoring["end"], scoring["regime"], scoring["batch_tokens"], scoring["start"]) == (".", "none", 8, None)
 
 
+def test_an_encoder_s_options_reach_its_scorer(here: Path) -> None:
+    sizes = {"vocabulary_size": SIZE + 1, "mask_id": SIZE, "width": 8, "num_layers": 1, "num_attention_heads": 2}
+    model = build_model("sipe-roberta", seed=0, **sizes)
+    facts = {"model": describe_model(model)}
+    write_checkpoint(Checkpoint(step=2, facts=facts, state={}, tensors={"model": model.state_dict()}), here / "out")
+
+    result = invoke("blimp", *SCORED, "--within-word", "--hide-from-parser", "--parser", "python:rule_parser:parse")
+
+    assert result.exit_code == 0, result.output
+    report = json.loads((here / "report" / "blimp.json").read_text(encoding="utf-8"))
+    scoring = report["facts"]["models"][0]["scoring"]
+    assert (scoring["within_word_l2r"], scoring["tags"]) == (True, "of each masked sentence")
+
+
 def test_models_are_compared_from_their_items(here: Path) -> None:
     invoke("blimp", *SCORED)
     items = here / "report" / "blimp-items.csv"

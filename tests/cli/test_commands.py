@@ -159,7 +159,7 @@ def test_convert_prints_counts_on_stdout_and_progress_on_stderr(here: Path, run:
     assert result.stdout.startswith("new.lis: ")
     assert " structures" in result.stdout
     assert "convert text: " in result.stderr
-    assert "1/1 unit)" in result.stderr
+    assert "(1/1 unit, " in result.stderr
     assert run("verify", "new.lis").exit_code == 0
 
 
@@ -466,12 +466,27 @@ def test_export_schema_writes_the_published_files(here: Path, run: Lisdata) -> N
     assert [Path(line).is_file() for line in result.stdout.split()] == [True] * len(list((here / "schemas").iterdir()))
 
 
+def test_an_error_of_a_store_s_own_library_is_told_in_one_line(run: Lisdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoCredentialsError(Exception):
+        __module__ = "botocore.exceptions"
+
+    def fail(*_: object, **__: object) -> None:
+        raise NoCredentialsError("Unable to locate credentials")
+
+    monkeypatch.setattr("lisdata.datasets.verify", fail)
+    result = run("verify", "graph.lis")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: NoCredentialsError: Unable to locate credentials\n"
+
+
 def test_the_commands_are_those_that_were_promised() -> None:
     data = {"convert", "hexatag", "encode", "merge", "export", "inspect", "stats", "verify"}
-    more = {"align", "audit", "regroup", "shuffle-report"}
-    models = {"run", "train", "evaluate", "benchmark", "reproduce"}
+    runs = {"finish", "run-report"}
+    whole = {"align", "audit", "dedup", "filter", "regroup", "reshard", "sample", "shuffle-report", "split"}
+    places = {"archive", "copy", "import"}
+    models = {"run", "train", "evaluate", "benchmark", "reproduce", "tagger"}
 
-    assert data | models | more | {"list", "export-schema"} == set(main.commands)
+    assert data | runs | whole | places | models | {"list", "export-schema"} == set(main.commands)
 
 
 def test_no_output_has_a_trace_when_the_reader_goes_away(here: Path) -> None:

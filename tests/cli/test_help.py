@@ -32,7 +32,14 @@ HEAVY = (
     "networkx",
     "numpy",
 )
-TRAINING = {"run", "train", "evaluate", "reproduce", "benchmark"}  # their examples are run by the tests of the recipes
+TRAINING = {
+    "run",
+    "train",
+    "evaluate",
+    "reproduce",
+    "benchmark",
+    "tagger",
+}  # other tests run the like of their examples
 
 
 def iter_commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
@@ -138,6 +145,13 @@ def test_a_source_s_command_has_an_option_for_each_of_its_settings(source: str) 
     page = help_of(("convert", source))
 
     assert all(f"--{name.replace('_', '-')}" in page for name in wanted)
+
+
+@pytest.mark.parametrize("command", [(), ("convert",), ("benchmark",)], ids=str)
+def test_lists_of_commands_cut_no_summary(command: tuple[str, ...]) -> None:
+    listed = help_of(command).split("\nCommands:\n")[1]
+
+    assert "..." not in listed
 
 
 def test_options_that_may_be_repeated_say_so() -> None:

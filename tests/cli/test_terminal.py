@@ -25,7 +25,7 @@ from small_treebanks import write_row
 import lisdata
 from lisdata.cli import main
 from lisdata.cli.printing import print_rows
-from lisdata.cli.terminal import PrintableStream, escape_commands, one_line, printable_streams
+from lisdata.printable import PrintableStream, escape_commands, one_line, printable_streams
 from lisdata.registry import names
 from lisdata.shards.manifest import MANIFEST, file_entry, read_manifest, sealed
 
@@ -359,3 +359,69 @@ def test_a_bar_of_progress_shows_names_as_they_are(hostile: dict[str, Path], tmp
     assert b"\\u001b[31mred" in shown
     for command in (b"\x1b[31mred", b"\x1b]0;", "\x9b".encode(), "\u202e".encode(), b"\x7f"):
         assert command not in shown
+
+
+# -- what nothing caught, and other processes ------------------------------------------------------------------------
+
+UNCAUGHT = """
+from lisdata.cli import main
+
+def fail(**_):
+    raise RuntimeError({text!r})
+
+main.commands["verify"].callback = fail
+main(["verify", "."])
+"""
+
+LOUD_WORKERS = """
+import logging, sys, threading, traceback, warnings
+from lisdata.engines import run_units
+from lisdata.printable import printable_streams
+
+TEXT = {text!r}
+
+def fail():
+    raise RuntimeError(TEXT)
+
+def work(unit):
+    print(TEXT)
+    print(TEXT, file=sys.stderr)
+    warnings.warn(TEXT)
+    logging.getLogger("worker").warning(TEXT)
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    if unit["name"] == "last":
+        raise KeyError(TEXT)
+
+if __name__ == "__main__":
+    units = [{{"name": name, "weight": 1}} for name in ("first", "second", "last")]
+    with printable_streams():
+        try:
+            list(run_units(work, units, workers=2))
+        except KeyError:
+            traceback.print_exc()
+"""
+
+
+def run_program(path: Path, text: str) -> subprocess.CompletedProcess[bytes]:
+    path.write_text(text, encoding="utf-8")
+    return subprocess.run([sys.executable, str(path)], capture_output=True, check=False)
+
+
+def test_a_traceback_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    result = run_program(tmp_path / "uncaught.py", UNCAUGHT.format(text=RED))
+
+    assert result.returncode == 1
+    assert b"Traceback" in result.stderr
+    assert b"RuntimeError: \\u001b[31mred" in result.stderr
+    assert commands_in(result.stderr.decode()) == set()
+
+
+def test_what_worker_processes_print_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    result = run_program(tmp_path / "loud.py", LOUD_WORKERS.format(text=RED))
+
+    assert result.stderr.count(b"\\u001b[31mred") >= 2 * 4  # printed, warned of, logged, raised by a thread
+    assert b"\\u001b[31mred" in result.stdout
+    for shown in (result.stdout, result.stderr):
+        assert commands_in(shown.decode()) == set()

@@ -14,11 +14,11 @@ from lisdata.contents import Content, ContentBuilder, LabelBuilder, Role
 from lisdata.converters.trees import TREES, TreeOptions
 from lisdata.inputs import InputFile, InputSlice, find_inputs
 from lisdata.invariants import check_structures
-from lisdata.records import TreeRecords
+from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import load_converter
 from lisdata.schema import NO_ROW, ContentKind, StructureKind
 from lisdata.sources.dom import parse_html
-from lisdata.sources.html import HTML, HtmlOptions, dom_to_records
+from lisdata.sources.html import HTML, HtmlOptions, doms_to_records
 from lisdata.structure import Structure
 
 FILE = InputFile(index=2, path="t", name="t", size=0, digest="d", scope="s", compression=None)
@@ -119,7 +119,9 @@ def test_any_trees_are_told_by_their_instances(trees: list[Tree]) -> None:
 def test_a_small_document_is_as_drawn() -> None:
     data = b"<!DOCTYPE html><p id=a b>x"
 
-    (structure,) = convert(dom_to_records(parse_html(data), FILE, len(data), data))
+    (structure,) = convert(
+        doms_to_records([ParsedDocument(file=FILE, size=len(data), data=data, parsed=parse_html(data))])
+    )
 
     assert [o.content.text for o in structure.occurrences] == ["html", "html", "head", "body", "p", "a", "", "x"]
     assert structure.occurrences[0].content == Content(ContentKind.TEXT, b"html", "doctype")

@@ -68,7 +68,7 @@ def test_an_unknown_character_is_the_last_id_by_choice_and_counted() -> None:
 
     assert pieces.ids.tolist() == [0, 2, 1, 2]
     assert pieces.num_replaced == 2
-    assert (tokenizer.vocab_size, tokenizer.unk_id, tokenizer.pad_id) == (3, 2, None)
+    assert (tokenizer.vocab_size, tokenizer.unk_id, tokenizer.pad_id, tokenizer.mask_id) == (3, 2, None, None)
     assert tokenizer.decode(pieces.ids) == "a\ufffdb\ufffd"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,21 @@ def test_a_name_in_the_text_has_the_content_that_it_has_in_the_fact(tokens: Any)
     assert tokenizer.decode(row["input_ids"]) == " ann bobo!"
     bo = row["content"][4]
     assert list(row["content"] == bo) == [False] * 4 + [True] * 5 + [False]
+
+
+@pytest.mark.parametrize("settings", [{}, {"facts": "serialized"}], ids=str)
+def test_how_a_line_is_written_is_no_endpoint(tokens: Any, tmp_path: Path, settings: dict[str, Any]) -> None:
+    usual = write_line([ANN], "bo!", [(0, 2, "bo")])
+    odd = b'{ "text": "bo!", ' + usual[1:-1].replace(b'"text":"bo!",', b"") + b"\n"
+    assert json.loads(odd) == json.loads(usual)
+
+    rows, tokenizer = tokens(usual, odd, view="endpoints", separator=" ", **settings)
+
+    assert tokenizer.decode(rows[1]["input_ids"]) == tokenizer.decode(rows[0]["input_ids"])
+    assert list(rows[1]["role"]) == list(rows[0]["role"])
+    assert "{" not in (tmp_path / "tokens/characters.json").read_text()[2:].split("characters")[1].split("]")[0]
+    report = TokenDataset(tmp_path / "tokens").manifest["report"]
+    assert (report.get("incidences_left_out"), report.get("isolated_occurrences", 0)) == (1, 0)
 
 
 def test_serialized_facts_have_role_markers_and_one_run_of_positions(tokens: Any) -> None:

@@ -78,7 +78,7 @@ def test_a_lone_surrogate_is_read_as_the_replacement_character(real: Any) -> Non
 def test_reserved_ids_are_found(shared: Path) -> None:
     roberta = load_tokenizer(shared / "data" / "tokenizers" / REAL[0])
 
-    assert (roberta.pad_id, roberta.unk_id, roberta.vocab_size) == (1, 3, 50265)
+    assert (roberta.pad_id, roberta.unk_id, roberta.mask_id, roberta.vocab_size) == (1, 3, 50264, 50265)
 
 
 def test_truncation_and_padding_of_the_file_are_turned_off(tiny: Path) -> None:

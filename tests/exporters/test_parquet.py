@@ -93,7 +93,7 @@ def test_a_big_file_is_cut_between_row_groups_and_its_records_are_named_alike(
     path = tmp_path / "big.parquet"
     path.write_bytes(written(rows(4_000), row_group_size=200, compression="none"))
     convert("parquet", path, tmp_path / "whole")
-    monkeypatch.setattr(lisdata.conversion, "MEBIBYTE", 6_000)
+    monkeypatch.setattr(lisdata.conversion.config, "MEBIBYTE", 6_000)
 
     convert("parquet", path, tmp_path / "cut", unit_mib=1)
 

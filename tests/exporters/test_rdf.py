@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat
 
 from lisdata.contents import Content, entity
+from lisdata.conversion import convert
 from lisdata.datasets import export
 from lisdata.registry import load_exporter
 from lisdata.schema import ContentKind, StructureKind
@@ -35,8 +36,8 @@ UNICODE = st.text(st.characters(codec="utf-8"), max_size=10)
 IRIS = st.builds(
     lambda s, t: entity(f"http://example.org/{s}{t}"),
     st.sampled_from(["", "a/", "a#", "%20"]),
-    st.text("aZ0-é漢😀&'", max_size=4),
-)
+    st.text("aZ0-é漢😀&'.", max_size=4),
+) | st.sampled_from([entity(f"http://xmlns.com/foaf/0.1/{name}") for name in ("", "name", "a.b", "-a", "1", "é")])
 PREDICATES = st.builds(lambda s: entity(f"http://example.org/p{s}"), st.text("aZ0-é漢.", max_size=3))
 BNODES = st.sampled_from(["b", "b1", "a.b-c", "_", "0", "renamed-b"]).map(
     lambda s: Content(ContentKind.BNODE, s.encode())
@@ -203,3 +204,84 @@ def test_a_dataset_made_in_memory_is_written_to_one_file(
 @given(st.one_of(IRIS, BNODES, LITERALS))
 def test_a_term_is_read_as_the_content_that_it_was_spelled_from(content: Content) -> None:
     assert content_from_term(term_from_content(content)) == content
+
+
+# -- prefixes ---------------------------------------------------------------------------------------------------------
+
+PEOPLE = b"""\
+<http://a.example/x#b> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://xmlns.com/foaf/0.1/Person> .
+<http://a.example/x#b> <http://xmlns.com/foaf/0.1/age> "7"^^<http://www.w3.org/2001/XMLSchema#integer> .
+<http://a.example/x#b> <http://b.example/p> "<http://xmlns.com/foaf/0.1/x>"@en .
+"""
+ASKED = ("x=http://a.example/x#", "b=http://b.example/")
+
+
+def exported(folder: Path, data: bytes, format_: str, *prefixes: str) -> bytes:
+    """Return a graph in another format."""
+    (folder / "a.nt").write_bytes(data)
+    convert("ntriples", folder / "a.nt", folder / "data")
+    export(folder / "data", folder / "out", format=format_, prefixes=prefixes)
+    return (folder / "out").read_bytes()
+
+
+def test_turtle_has_the_prefixes_that_are_asked_for_and_well_known_ones_that_are_used(tmp_path: Path) -> None:
+    found = exported(tmp_path, PEOPLE, "turtle", *ASKED)
+
+    assert found.decode() == (
+        "@prefix x: <http://a.example/x#> .\n@prefix b: <http://b.example/> .\n"
+        "@prefix foaf: <http://xmlns.com/foaf/0.1/> .\n"
+        "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"
+        "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+        "x:b a foaf:Person ;\n"
+        '    foaf:age "7"^^xsd:integer ;\n'
+        '    b:p "<http://xmlns.com/foaf/0.1/x>"@en .\n'
+    )
+    assert parse(found, RdfFormat.TURTLE) == parse(PEOPLE, RdfFormat.N_TRIPLES)
+
+
+def test_rdf_xml_declares_them_once(tmp_path: Path) -> None:
+    found = exported(tmp_path, PEOPLE, "rdfxml", *ASKED)
+
+    assert parse(found, RdfFormat.RDF_XML) == parse(PEOPLE, RdfFormat.N_TRIPLES)
+    assert found.count(b"xmlns:") == 5
+    assert b"<b:p xml:lang" in found
+
+
+def test_graph_names_of_trig_have_prefixes_too(round_trip: Any) -> None:
+    line = b"<a:s> <a:p> <a:o> <http://xmlns.com/foaf/0.1/g> .\n"
+
+    ((data,), _) = round_trip("nquads", [line], ".nq", as_format="trig")
+
+    assert b"foaf:g {\n" in data
+    assert parse(data, RdfFormat.TRIG) == parse(line, RdfFormat.N_QUADS)
+
+
+def test_a_prefix_of_the_users_comes_before_a_well_known_one(tmp_path: Path) -> None:
+    found = exported(tmp_path, PEOPLE, "turtle", "foaf=http://b.example/", "f=http://xmlns.com/foaf/0.1/")
+
+    assert b"f:age" in found
+    assert b"foaf:p " in found
+    assert parse(found, RdfFormat.TURTLE) == parse(PEOPLE, RdfFormat.N_TRIPLES)
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "message"),
+    [
+        (("a",), "expected a prefix NAME=IRI"),
+        (("1=http://a/",), "expected a prefix NAME=IRI"),
+        (("xmlns=http://a/",), "not xml"),
+        (("a=http://a/ b/",), "expected a prefix NAME=IRI"),
+        (("a=http://a",), "to end in what no local name has"),
+        (("a=http://a/", "a=http://b/"), "expected each prefix and IRI once"),
+        (("a=http://a/", "b=http://a/"), "expected each prefix and IRI once"),
+        (("rdf=http://a/",), "expected prefix rdf for http://www.w3.org"),
+    ],
+)
+def test_what_cannot_be_a_prefix_is_refused(tmp_path: Path, prefixes: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        exported(tmp_path, PEOPLE, "turtle", *prefixes)
+
+
+def test_a_format_without_prefixes_refuses_them(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="exporter ntriples writes no prefixes"):
+        exported(tmp_path, PEOPLE, "ntriples", *ASKED)

@@ -121,13 +121,33 @@ def test_a_real_graph_with_attributes_comes_back(shared: Path) -> None:
         ("a", {"x": [math.nan]}, "attribute 'x' of node 'a': .* found nan"),
         ("a", {"x": {1: 2}}, "found a builtins.dict"),
         (np.int64(3), {}, r"node .*3.*: expected .*, found a int64"),
+        (math.nan, {}, "node nan: expected a node that is equal to itself"),
+        (10**5000, {}, r"node \(a large int\): expected an integer of at most 4300 digits, found one of 16610 bits"),
+        ("a", {"x": [10**5000]}, "attribute 'x' of node 'a': expected an integer of at most 4300 digits"),
+        ((10**5000,), {}, r"node \(a large tuple\): expected a str, int, float or bool, found a tuple"),
     ],
+    ids=lambda value: type(value).__name__,
 )
 def test_what_could_not_come_back_exactly_is_refused(node: Any, attributes: Any, message: str) -> None:
     graph = nx.Graph()
     graph.add_node(node, **attributes)
 
     with pytest.raises(ValueError, match=message):
+        structures_from_networkx(graph)
+
+
+def test_an_integer_of_the_most_digits_comes_back() -> None:
+    graph = nx.MultiGraph()
+    graph.add_edge(10**4299, -(10**4299), key=10**4299, weight=10**4299)
+
+    assert exact(networkx_from_structures(structures_from_networkx(graph))) == exact(graph)
+
+
+def test_an_edge_of_large_integers_is_named_all_the_same() -> None:
+    graph = nx.MultiGraph()
+    graph.add_edge("a", "b", key=10**5000)
+
+    with pytest.raises(ValueError, match=r"key of edge \(a large tuple\): expected an integer of at most 4300 digits"):
         structures_from_networkx(graph)
 
 

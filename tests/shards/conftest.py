@@ -22,7 +22,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = [f"{name} says line {i} of many\n".encode() for i in range(60)]
         (folder / "in" / f"{name}.txt").write_bytes(b"".join([*lines, b"bad \xff line\n", *lines]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lisdata.conversion, "MEBIBYTE", 1000)
+        patch.setattr(lisdata.conversion.config, "MEBIBYTE", 1000)
         convert("text", [str(folder / "in")], folder / "d.lis", on_error="quarantine", unit_mib=1)
     return folder / "d.lis"
 

@@ -196,7 +196,7 @@ def test_structures_of_one_input_come_in_source_order(converted: Path) -> None:
 
 
 def test_a_part_is_read_only_for_inputs_that_it_has_rows_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lisdata.conversion, "MEBIBYTE", 8000)
+    monkeypatch.setattr(lisdata.conversion.config, "MEBIBYTE", 8000)
     (tmp_path / "in").mkdir()
     for number in range(6):
         (tmp_path / "in" / f"{number}.txt.gz").write_bytes(gzip.compress(b"%d\n" % number * 4000))

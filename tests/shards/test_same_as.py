@@ -22,7 +22,6 @@ from lisdata.shards import IncidenceDataset, merge_datasets, verify_dataset, wri
 from lisdata.shards.manifest import PART_TABLES, file_entry, read_manifest, write_manifest
 from lisdata.shards.same_as import (
     SameAs,
-    ShownContents,
     key_pairs,
     pairs_to_keys,
     read_table,
@@ -129,24 +128,6 @@ def test_merging_in_steps_keeps_every_row(merged: Path, tmp_path: Path) -> None:
 
     assert same_as_table(IncidenceDataset(tmp_path / "all")).num_rows == 2
     assert verify_dataset(tmp_path / "all").problems == ()
-
-
-def test_structures_are_shown_with_one_content_for_a_class(merged: Path) -> None:
-    dataset = IncidenceDataset(merged)
-    contents = ShownContents(dataset)
-
-    first, second = (contents.structure(structure) for structure in dataset.iter_structures())
-
-    assert [o.content for o in first.occurrences] == [entity("Thomas"), word("Tom")]
-    assert second.occurrences[0].content == entity("Thomas")
-    assert second.instances[0].handle == Content(ContentKind.INSTANCE, b"e1")
-
-
-def test_a_class_whose_content_is_not_there_stays_as_written(tmp_path: Path) -> None:
-    write_structures(tmp_path / "a", [fact("a", entity("Tom"))])
-    same_as = SameAs.of_table(same_as_rows([(entity("Tom").key, entity("nobody here").key)], "me"))
-
-    assert ShownContents(IncidenceDataset(tmp_path / "a"), same_as).content(entity("Tom")) == entity("Tom")
 
 
 def test_tokens_number_contents_of_a_class_alike_where_it_is_asked_for(merged: Path, tmp_path: Path) -> None:

@@ -185,3 +185,64 @@ def test_empty_rows_count_as_rows_where_another_one_follows(tmp_path: Path, num_
 
     assert manifest["inputs"][0]["records"]["converted"] == num_empty + 2
     assert not verify(tmp_path / "data").problems
+
+
+@pytest.mark.parametrize(
+    ("corner", "header", "row", "found"),
+    [
+        ("XFD1048576", False, 1_048_576, "1048576 rows of 16384 columns"),
+        ("A1048576", True, 1_048_576, "1048576 rows of 1 columns"),
+        ("ZZZ7", False, 7, "7 rows of 18278 columns"),
+    ],
+)
+def test_a_cell_far_away_is_refused_before_the_empty_ones_are_made(
+    tmp_path: Path, corner: str, header: bool, row: int, found: str
+) -> None:
+    path = tmp_path / "far.xlsx"
+    cells_ = f'<row r="1"><c r="A1"><v>1</v></c></row><row r="{row}"><c r="{corner}"><v>2</v></c></row>'
+    path.write_bytes(patched(workbook(path, {"Wide": [["a"]]}), "xl/worksheets/sheet1.xml", sheet_of(cells_)))
+    options = {"header": header, "max_cells": 100_000}
+
+    with pytest.raises(BadRecordError) as caught:
+        convert("excel", path, tmp_path / "data", options=options)
+
+    assert str(caught.value) == (
+        f"far.xlsx[Wide]:{row}: expected a sheet of at most 100000 cells (--max-cells), found {found}"
+    )
+    manifest = convert("excel", path, tmp_path / "kept", options=options, on_error="skip")
+    assert manifest["inputs"][0]["records"] == {"seen": 1, "converted": 0, "rejected": 1}
+
+
+def test_rows_that_are_wide_and_empty_but_for_their_end_are_refused_together(tmp_path: Path) -> None:
+    rows = "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, 20))
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(patched(workbook(path, {"S": []}), "xl/worksheets/sheet1.xml", sheet_of(rows)))
+
+    with pytest.raises(BadRecordError, match=r"t\.xlsx\[S\]:7: .* \(--max-cells\), found 114688 up to row 7"):
+        convert("excel", path, tmp_path / "data", options={"max_cells": 100_000})
+
+
+def test_a_row_that_no_sheet_has_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    rows = '<row r="1"><c r="A1"><v>1</v></c></row><row r="9999999999999"><c><v>1</v></c></row>'
+    path.write_bytes(patched(workbook(path, {"S": []}), "xl/worksheets/sheet1.xml", sheet_of(rows)))
+
+    with pytest.raises(BadRecordError, match=r"t\.xlsx\[S\]:1048577: expected at most 1048576 rows in a sheet"):
+        convert("excel", path, tmp_path / "data")
+
+
+def test_a_limit_can_be_raised_to_what_a_sheet_has(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", {"S": [["a", "b"], [1, 2], [], [3]]})
+
+    manifest = convert("excel", path, tmp_path / "data", options={"max_cells": 8})
+
+    assert manifest["inputs"][0]["records"]["converted"] == 3
+    with pytest.raises(BadRecordError, match="found 4 rows of 2 columns"):
+        convert("excel", path, tmp_path / "less", options={"max_cells": 7})
+    with pytest.raises(ValueError, match="at least 1 cell"):
+        convert("excel", path, tmp_path / "none", options={"max_cells": 0})
+
+
+def sheet_of(rows: str) -> bytes:
+    namespace = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    return f"<worksheet {namespace}><sheetData>{rows}</sheetData></worksheet>".encode()

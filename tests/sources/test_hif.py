@@ -176,6 +176,16 @@ def test_a_node_with_a_prefix_is_the_iri_s_entity_and_keeps_how_it_is_written(st
     ]
 
 
+def test_a_number_of_any_length_comes_through_and_the_next_entry_s_bytes_are_found(tmp_path: Path) -> None:
+    entries = ['{"edge": 1, "node": 2, "weight": -1.50e3}', f'{{"edge": {"7" * 5000}, "node": 2}}']
+    data = f'{{"incidences": [{", ".join(entries)}]}}'.encode()
+
+    found = read(whole(tmp_path / "a.json", data))
+
+    assert [data[s.source[1] : s.source[2]].decode() for s in found[-2:]] == entries
+    assert ("hyperedge#member.weight", "NUMBER", "-1.50e3", 0) in roles(found[-2])
+
+
 def test_structures_name_their_bytes_in_the_order_of_the_file(tmp_path: Path) -> None:
     data = '{"nodes": [{"node": "ä"}], "incidences": [{"edge": 1, "node": "ä"}, {"edge": 1, "node": 2}]}'.encode()
     piece = whole(tmp_path / "a.json", b"\xef\xbb\xbf " + data)

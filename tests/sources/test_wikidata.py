@@ -36,7 +36,7 @@ from lisdata.inputs import InputSlice, find_inputs
 from lisdata.invariants import check_structures
 from lisdata.registry import load_source
 from lisdata.sources import wikidata_json
-from lisdata.sources.json_text import write_json
+from lisdata.sources.json_text import STYLES, write_json
 from lisdata.sources.wikidata import WIKIDATA, WikidataOptions
 from lisdata.structure import Structure
 
@@ -137,6 +137,14 @@ def test_datatypes_and_languages_are_those_that_rdf_has(structures: Read) -> Non
     assert literals["+70.50"].datatype == "http://www.w3.org/2001/XMLSchema#decimal"
     assert literals["Point(67.25 12.125)"].datatype == "http://www.opengis.net/ont/geosparql#wktLiteral"
     assert (literals["Douglas"].datatype, literals["Douglas"].language) == (None, "en-GB")
+
+
+def test_true_is_not_taken_for_the_1_of_an_equal_time(structures: Read) -> None:
+    usual = BORN["datavalue"]["value"]
+    wrong = snak("P569", "time", {**usual, "after": True}, "time")
+
+    with pytest.raises(BadRecordError, match=r"expected .* at .*after, found true"):
+        structures(item(statement(BORN), statement(wrong)))
 
 
 def test_unknown_values_are_kept_apart_but_in_one_reference(structures: Read) -> None:
@@ -324,11 +332,12 @@ def _file(shared: Path, name: str) -> Any:
 @given(
     found=st.lists(entities() | plain_entities(), min_size=1, max_size=8),
     group=st.sampled_from(["entity", "statement"]),
+    style=st.sampled_from(["spaced", "compact"]),
 )
 def test_what_the_fast_way_reads_equals_the_exact_one(
-    tmp_path_factory: pytest.TempPathFactory, found: list[Any], group: str
+    tmp_path_factory: pytest.TempPathFactory, found: list[Any], group: str, style: str
 ) -> None:
-    data = "\n".join(map(write_json, found)).encode()
+    data = "\n".join(write_json(entity, STYLES[style]) for entity in found).encode()
     piece = whole(tmp_path_factory.mktemp("entities") / "a.json", data + b"\n\n")
 
     fast = read_structures(piece, group=group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from lisdata.sources.json_text import NumberText
@@ -15,13 +16,13 @@ def to_json_value(value: Any, what: str, *, allows_nan: bool = False, depth: int
     """Return a value of exact types as JSON, numbers as `NumberText`.
 
     ValueError, naming `what`, for any other type (a tuple, a set, a NumPy scalar), for nan and infinity unless allowed,
-    and for more than 200 levels.
+    for an integer of more digits than Python writes, and for more than 200 levels.
     """
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
     if kind is int:
-        return NumberText(value)
+        return _number_text(value, what)
     if kind is float and (allows_nan or math.isfinite(value)):
         return NumberText(repr(value))
     if depth > _MAX_DEPTH:
@@ -32,6 +33,14 @@ def to_json_value(value: Any, what: str, *, allows_nan: bool = False, depth: int
         return {name: to_json_value(item, what, depth=depth + 1) for name, item in value.items()}
     found = repr(value) if kind is float else f"a {kind.__module__}.{kind.__qualname__}"
     raise ValueError(f"{what}: expected {_KINDS}, found {found}")
+
+
+def _number_text(value: int, what: str) -> NumberText:
+    try:
+        return NumberText(value)
+    except ValueError as error:
+        expected = f"an integer of at most {sys.get_int_max_str_digits()} digits"
+        raise ValueError(f"{what}: expected {expected}, found one of {value.bit_length()} bits") from error
 
 
 def from_json_value(value: Any) -> Any:

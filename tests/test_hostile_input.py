@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable

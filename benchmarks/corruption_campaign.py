@@ -61,7 +61,7 @@ def make_datasets(folder: Path) -> Iterator[tuple[str, Path]]:
     bad.write_text("<urn:a> <urn:b> <urn:c> .\nnot a triple\n", encoding="ascii")
     lisdata.convert("ntriples", bad, folder / "rejects", on_error="quarantine")
     yield "rejected records", folder / "rejects"
-    lisdata.encode(folder / "structures-zstd", folder / "tokens")
+    lisdata.encode(folder / "conllu-none", folder / "tokens")
     yield "token rows", folder / "tokens"
     archive_tokens(folder / "tokens", folder / "archive")
     yield "archived token rows", folder / "archive"

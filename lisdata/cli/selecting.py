@@ -79,8 +79,8 @@ def split(dataset: Path, to: Path, shares: tuple[str, ...], kinds: tuple[str, ..
     weights = _weights(shares)
     if kinds:
         settings["kinds"] = kinds
+    chosen = {name: settings[name] for name in ("by", "kinds", "seed") if name in settings}
     if settings.pop("dry_run"):
-        chosen = {name: settings[name] for name in ("by", "kinds", "seed") if name in settings}
         counts = selection.count_left_out(IncidenceDataset(dataset), selection.split_choices(weights, **chosen))
         for name, count in counts.items():
             say(f"{name or 'in none':12} {count:>12,} structures")
@@ -89,6 +89,9 @@ def split(dataset: Path, to: Path, shares: tuple[str, ...], kinds: tuple[str, ..
         manifests = selection.split(dataset, to, weights, on_progress=show, **settings)
     for name, manifest in manifests.items():
         print_manifest(to / name, manifest)
+    left_out = selection.count_left_out(IncidenceDataset(dataset), selection.split_choices(weights, **chosen))[""]
+    if left_out:
+        say(f"in none: {left_out:,} structures")
 
 
 def _weights(shares: tuple[str, ...]) -> dict[str, float]:
@@ -108,7 +111,7 @@ def _weights(shares: tuple[str, ...]) -> dict[str, float]:
 @click.argument("dataset", type=DATASET)
 @_writing
 @click.option("--fraction", type=click.FloatRange(0, 1, min_open=True), help="Share of the structures, about.")
-@click.option("--num", "num_structures", type=click.IntRange(1), help="Number of structures, exactly.")
+@click.option("--num", "num_structures", type=click.IntRange(1), help="Number of records, exactly.")
 @click.option("--by", type=_BY, default="record", show_default=True, help="What is taken whole; see split.")
 @_SEED
 @_DRY_RUN

@@ -25,6 +25,7 @@ from lisdata.selection.fingerprints import (
     fact_digests,
     text_digests,
     text_signatures,
+    with_whole_inputs,
 )
 from lisdata.selection.selecting import Bools, check_target, select
 from lisdata.shards import IncidenceDataset, Part
@@ -37,6 +38,7 @@ By = Literal["facts", "text", "similar-text"]
 SCRATCH = ".duplicates"
 SIMILARITY = 0.8
 DIGESTS_A_PASS = 1 << 24  # about 50 bytes each
+_MOST_COMPARED = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +78,10 @@ def deduplicate(
     MinHash estimates it, or a chain of such. Structures without a document are compared by their facts ("text"), or
     all kept ("similar-text"). Raises ValueError for wrong settings.
     """
-    source, target = IncidenceDataset(dataset), Path(to)
+    source, target = IncidenceDataset(dataset), Path(to).absolute()
     _check(by, similarity)
     check_target(source.path, target)
-    choice = _write_choice(source, target, by, similarity)
+    choice = _write_choice(source, target, by, similarity, fresh)
     body = select(
         source, target, choice, compression=compression, workers=workers, fresh=fresh, on_progress=on_progress
     )
@@ -102,11 +104,11 @@ def _check(by: str, similarity: float) -> None:
         raise ValueError(f"expected a similarity above 0, of 1 at most, got {similarity}")
 
 
-def _write_choice(dataset: IncidenceDataset, target: Path, by: By, similarity: float) -> FirstOfEach:
+def _write_choice(dataset: IncidenceDataset, target: Path, by: By, similarity: float, fresh: bool) -> FirstOfEach:
     """Return the choice, its scratch (beside `target`) written unless it is there from before."""
     scratch = target.with_name(f".{target.name}{SCRATCH}")
     choice = FirstOfEach(by=by, similarity=similarity if by == "similar-text" else None, scratch=scratch)
-    if (target / MANIFEST).exists():
+    if (target / MANIFEST).exists() and not fresh:
         return choice
     with hold_lock(scratch, "another run"):
         mark = f"{file_entry(dataset.path / MANIFEST)['sha256']} {choice.to_json()}".encode()
@@ -126,7 +128,8 @@ def _firsts(dataset: IncidenceDataset, by: By, scratch: Path) -> Bools:
     path = scratch / "digests"
     with path.open("wb") as stream:
         for part in dataset.parts:
-            stream.write((text_digests if by == "text" else fact_digests)(part).tobytes())
+            digests = (text_digests if by == "text" else fact_digests)(part)
+            stream.write(with_whole_inputs(dataset, part, digests).tobytes())
             part.release()
     is_first = np.ones(len(dataset), np.bool_)
     if len(dataset):
@@ -169,9 +172,14 @@ def _firsts_of_similar(dataset: IncidenceDataset, similarity: float) -> Bools:
 
 
 def _join_similar(rows: Int64, signatures: npt.NDArray[np.uint32], similarity: float, parent: Int64) -> None:
-    """Join each of `rows`, which agree in a band, with the first of them that it is like; roots are the first rows."""
+    """Join each of `rows`, which agree in a band, with the first of them that it is like; roots are the first rows.
+
+    Only so many are compared with all others: else many that agree in a band and are not alike take quadratic time.
+    """
     waiting = rows
-    while len(waiting) > 1:
+    for _ in range(_MOST_COMPARED):
+        if len(waiting) < 2:
+            break
         first, others = waiting[0], waiting[1:]
         is_like = (signatures[others] == signatures[first]).mean(axis=1) >= similarity
         for row in others[is_like].tolist():

@@ -33,8 +33,8 @@ _OPERANDS: dict[str, tuple[str, ...]] = {
     "Ternary": ("predicate", "truthy", "falsy"),
 }
 _ROW_FUNCTIONS = (
-    "Abs", "Boolean", "Ceil", "Coalesce", "Floor", "ListExpr", "MaxHorizontal", "MinHorizontal", "Pow", "Sign", "Sql",
-    "StringExpr",
+    "Abs", "Boolean", "Ceil", "Coalesce", "FillNull", "Floor", "ListExpr", "MaxHorizontal", "MinHorizontal", "Pow",
+    "Sign", "Sql", "StringExpr",
 )  # fmt: skip
 _JOINT_DETAILS = ("Any", "All")
 

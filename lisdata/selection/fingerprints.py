@@ -10,7 +10,8 @@ import pyarrow as pa
 import xxhash
 
 from lisdata.alignment.facts import iter_facts
-from lisdata.shards import Part
+from lisdata.shards import IncidenceDataset, Part
+from lisdata.shards.companions import WHOLE_SOURCES, file_numbers, find_companions
 from lisdata.shards.same_as import key_pairs
 
 UInt64 = npt.NDArray[np.uint64]
@@ -53,6 +54,20 @@ def text_digests(part: Part) -> UInt64:
         found[first + at] = key_pairs(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16))
         first += batch.num_rows
     return found
+
+
+def with_whole_inputs(dataset: IncidenceDataset, part: Part, digests: UInt64) -> UInt64:
+    """Return digests into which, where an input is one thing (an image), what goes along with it is mixed."""
+    is_companion = find_companions(dataset, part)
+    files = file_numbers(part)
+    whole = [info.index for info in dataset.inputs if info.source in WHOLE_SOURCES]
+    rows = np.flatnonzero(is_companion & np.isin(files, whole))
+    if len(rows):
+        sums = np.zeros((len(dataset.inputs), 2), np.uint64)
+        np.add.at(sums, files[rows], _mixed(digests[rows]))
+        records = np.flatnonzero(~is_companion & np.isin(files, whole))
+        digests[records] += sums[files[records]]
+    return digests
 
 
 def text_signatures(part: Part) -> UInt32:

@@ -15,6 +15,7 @@ from lisdata.errors import PlanError
 from lisdata.runs import Job, JsonDict, OnProgress, run_job
 from lisdata.selection.taking import iter_taken
 from lisdata.shards import IncidenceDataset, Part
+from lisdata.shards.companions import with_companions
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry
 from lisdata.shards.writer import ShardWriter
 
@@ -44,7 +45,7 @@ def count_taken(dataset: IncidenceDataset, choice: Choice) -> tuple[int, int]:
     """Return how many structures would be taken, and how many there are."""
     taken = 0
     for part in dataset.parts:
-        taken += int(np.count_nonzero(choice.is_taken(dataset, part)))
+        taken += int(np.count_nonzero(with_companions(dataset, part, choice.is_taken(dataset, part))))
         part.release()
     return taken, len(dataset)
 
@@ -61,8 +62,9 @@ def select(
 ) -> JsonDict:
     """Write the structures that `choice` takes as a dataset at `to`; return its manifest's body.
 
-    They keep their record ids, sources and order; contents that none of them shows, reports on the conversion, rejected
-    records and `same_as` tables stay behind. An input's records are then the structures taken from it.
+    They keep their record ids, sources and order, and what tells how their input was written goes with them; contents
+    that none of them shows, reports on the conversion, rejected records and `same_as` tables stay behind. An input's
+    records are then the structures taken from it.
     """
     if compression not in get_args(Compression):
         raise ValueError(f"expected a compression of {', '.join(get_args(Compression))}, got {compression!r}")
@@ -92,7 +94,7 @@ def _select_unit(source: Path, choice: Choice, directory: Path, plan: JsonDict, 
     """Write what is taken of part unit["name"] and return the commit; no part where nothing is."""
     dataset = IncidenceDataset(source)
     part = next(part for part in dataset.parts if part.name == unit["name"])
-    is_taken = choice.is_taken(dataset, part)
+    is_taken = with_companions(dataset, part, choice.is_taken(dataset, part))
     if not is_taken.any():
         return {"unit": part.name, "files": {}, "parts": [], "taken": {}}
     writer = ShardWriter(

@@ -14,8 +14,9 @@ import xxhash
 from lisdata.kernels.arrays import fixed_rows, one_array
 from lisdata.runs import JsonDict, OnProgress
 from lisdata.schema import ContentKind
-from lisdata.selection.selecting import Bools, Choice, count_taken, select
+from lisdata.selection.selecting import Bools, Choice, select
 from lisdata.shards import IncidenceDataset, Part
+from lisdata.shards.companions import find_companions, with_companions
 
 UInt64 = npt.NDArray[np.uint64]
 By = Literal["record", "input", "content"]
@@ -56,6 +57,7 @@ class HashShare:
     def is_taken(self, dataset: IncidenceDataset, part: Part) -> Bools:
         """See `Choice`."""
         if self.by == "input":
+            refuse_sorted(dataset)
             scopes = [entry.scope for entry in dataset.inputs]
             in_share = self._holds(hash_texts(scopes, self.seed))
             return np.concatenate(
@@ -98,6 +100,12 @@ class HashShare:
 
 
 _NONE: Bools = np.zeros(0, np.bool_)
+
+
+def refuse_sorted(dataset: IncidenceDataset) -> None:
+    """Raise ValueError where structures hold facts of several inputs."""
+    if any("sorted" in origin for origin in dataset.manifest["origins"]):
+        raise ValueError(f"{dataset.path} is sorted: its structures hold facts of several inputs, so none is whole")
 
 
 def hash_texts(texts: list[str], seed: int) -> UInt64:
@@ -147,7 +155,8 @@ def sample(
     """Write a random share of the structures, in their order, as a dataset at `to`; return its manifest's body.
 
     Give `fraction` (each structure, or input, or content, is taken with that probability) or `num_structures`, by
-    record only. The choice depends on record ids (scopes, keys) and seed alone. Raises ValueError for wrong numbers.
+    record only; what tells how an input was written comes with what is taken of it, and does not count. The choice
+    depends on record ids (scopes, keys) and seed alone. Raises ValueError for wrong numbers.
     """
     source = IncidenceDataset(dataset)
     choice = sample_choice(source, fraction=fraction, num_structures=num_structures, by=by, seed=seed)
@@ -176,12 +185,15 @@ def _end_of_smallest(dataset: IncidenceDataset, count: int, seed: int) -> int:
     """Return the end of the share that holds `count` structures: 8 bytes a structure are held."""
     if not 1 <= count <= len(dataset):
         raise ValueError(f"expected 1 to {len(dataset):,} structures, as many as there are, got {count:,}")
-    hashes = [
-        hash_texts(batch.column("record_id").to_pylist(), seed)
-        for part in dataset.parts
-        for batch in part.iter_batches("structures", ("record_id",))
-    ]
-    return int(np.partition(np.concatenate(hashes), count - 1)[count - 1]) + 1
+    hashes = []
+    for part in dataset.parts:
+        ids = [batch.column("record_id") for batch in part.iter_batches("structures", ("record_id",))]
+        found = [hash_texts(some.to_pylist(), seed) for some in ids]
+        hashes.append(np.concatenate([np.zeros(0, np.uint64), *found])[~find_companions(dataset, part)])
+    of_records = np.concatenate(hashes)
+    if len(of_records) <= count:
+        return _END
+    return int(np.partition(of_records, count - 1)[count - 1]) + 1
 
 
 def split(
@@ -227,11 +239,13 @@ def split_choices(
     if not shares:
         raise ValueError("expected at least one share, NAME=WEIGHT")
     for name, weight in shares.items():
-        if not name or name != Path(name).name or name.startswith("."):
+        if not name or name != Path(name).name or name.startswith(".") or not name.isprintable():
             raise ValueError(f"expected the name of a folder, got {name!r}")
         if not 0 < weight < float("inf"):
             raise ValueError(f"share {name}: expected a weight above 0, got {weight}")
     total = max(1.0, sum(shares.values()))
+    if total == float("inf"):
+        raise ValueError(f"expected weights that have a sum, got {', '.join(map(str, shares.values()))}")
     ends = np.cumsum(list(shares.values())) / total
     whole = abs(ends[-1] - 1) < 1e-9
     bounds = [0, *(round(float(end) * _END) for end in ends[:-1]), _END if whole else round(float(ends[-1]) * _END)]
@@ -242,6 +256,14 @@ def split_choices(
 
 
 def count_left_out(dataset: IncidenceDataset, choices: Mapping[str, Choice]) -> dict[str, int]:
-    """Return how many structures each share would have, and how many ("") none."""
-    counts = {name: count_taken(dataset, choice)[0] for name, choice in choices.items()}
-    return counts | {"": len(dataset) - sum(counts.values())}
+    """Return how many structures each share would have, and how many ("") are in none."""
+    counts = dict.fromkeys([*choices, ""], 0)
+    for part in dataset.parts:
+        left_out = np.ones(part.counts["structures"], np.bool_)
+        for name, choice in choices.items():
+            is_taken = with_companions(dataset, part, choice.is_taken(dataset, part))
+            counts[name] += int(np.count_nonzero(is_taken))
+            left_out &= ~is_taken
+        counts[""] += int(np.count_nonzero(left_out))
+        part.release()
+    return counts

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from lisdata.atomic import sync_path
 from lisdata.errors import PlanError
 from lisdata.paths import StrPath
 from lisdata.shards.collisions import refuse_collisions
+from lisdata.shards.companions import file_numbers, find_companions
 from lisdata.shards.dataset import IncidenceDataset, Part
 from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, write_manifest
 from lisdata.shards.same_as import same_as_names
@@ -116,20 +116,23 @@ def _refuse_shared_inputs(datasets: list[IncidenceDataset]) -> None:
         for info in dataset.inputs:
             here = (dataset, info.index)
             for other in seen.get(info.scope, ()) if info.records["converted"] else ():
-                if dataset is other[0] or not _record_ids(*here).isdisjoint(_record_ids(*other)):
+                if dataset is not other[0] and not _record_ids(*here).isdisjoint(_record_ids(*other)):
                     where = f"{info.name} of {dataset.path} is {other[0].inputs[other[1]].name} of {other[0].path}"
                     raise PlanError(f"{where} again: its facts would be in the merged dataset twice")
             seen.setdefault(info.scope, []).append(here)
 
 
 def _record_ids(dataset: IncidenceDataset, file_index: int) -> set[str]:
-    """Return the ids of the structures of an input."""
+    """Return the ids of the records of an input."""
     found: set[str] = set()
     for part in dataset.parts:
         if file_index in part.inputs:
-            for batch in part.iter_batches("structures", ("record_id", "source")):
-                files = np.asarray(batch.column("source").field("file")) + part.first_file
-                found.update(batch.column("record_id").filter(pa.array(files == file_index)).to_pylist())
+            ids = pa.chunked_array(
+                [batch.column("record_id") for batch in part.iter_batches("structures", ("record_id",))],
+                pa.large_string(),
+            )
+            is_record = (file_numbers(part) == file_index) & ~find_companions(dataset, part)
+            found.update(ids.filter(pa.array(is_record)).to_pylist())
     return found
 
 

@@ -108,3 +108,22 @@ def test_a_run_that_was_stopped_goes_on_with_the_repeats_that_were_found(
     monkeypatch.setattr(duplicates, "_find_firsts", stop)  # would be called if it began anew
     deduplicate(prose, tmp_path / "d")
     assert len(IncidenceDataset(tmp_path / "d")) == 3
+
+
+def test_fresh_finds_the_repeats_anew(prose: Path, tmp_path: Path) -> None:
+    deduplicate(prose, tmp_path / "d")
+    deduplicate(prose, tmp_path / "d", by="similar-text", fresh=True)
+    deduplicate(prose, tmp_path / "d", fresh=True)
+    assert len(IncidenceDataset(tmp_path / "d")) == 3
+
+
+def test_what_tells_how_a_file_was_written_is_no_repeat(tmp_path: Path) -> None:
+    for name, rows in (("a", "1,x\n2,y\n"), ("b", "2,y\n3,z\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.csv").write_text("id,v\n" + rows, encoding="utf-8")
+        lisdata.convert("csv", tmp_path / name / "t.csv", tmp_path / f"{name}.lis")
+    lisdata.merge([tmp_path / "a.lis", tmp_path / "b.lis"], tmp_path / "m")
+    deduplicate(tmp_path / "m", tmp_path / "d")
+    lisdata.export(tmp_path / "d", tmp_path / "out")
+    texts = sorted(path.read_text(encoding="utf-8") for path in (tmp_path / "out").rglob("*.csv"))
+    assert texts == ["id,v\n1,x\n2,y\n", "id,v\n3,z\n"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -14,11 +13,12 @@ from hypothesis import strategies as st
 from sample_files import INLINE, SAMPLES
 
 import lisdata
-from lisdata.errors import LisDataError, PlanError
+from lisdata.errors import PlanError
 from lisdata.schema import ContentKind
-from lisdata.selection import sample, split
+from lisdata.selection import deduplicate, sample, split
 from lisdata.selection.shares import HashShare, count_left_out, sample_choice, split_choices
 from lisdata.shards import IncidenceDataset, verify_dataset
+from lisdata.shards.companions import find_companions
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARES = {"train": 0.6, "dev": 0.15, "test": 0.25}
@@ -143,25 +143,74 @@ def test_any_number_of_workers_writes_the_same_bytes(graph: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("source", sorted(SAMPLES.keys() | INLINE.keys()))
-def test_half_of_any_source_comes_back_or_says_why_not(source: str, tmp_path: Path) -> None:
+def test_a_share_of_any_source_comes_back_and_so_do_all_shares_merged(source: str, tmp_path: Path) -> None:
     if source == "parsed":
         pytest.importorskip("spacy")
     path = tmp_path / "inline" if source in INLINE else ROOT / "sample_data" / SAMPLES[source]
     if source in INLINE:
         path.write_bytes(INLINE[source])
     lisdata.convert(source, path, tmp_path / "d")
-    num_all = len(IncidenceDataset(tmp_path / "d"))
-    found = [split(tmp_path / "d", tmp_path / "s", {"a": 0.5, "b": 0.5})[name]["counts"] for name in "ab"]
-    assert sum(counts.get("structures", 0) for counts in found) == num_all
+    whole = IncidenceDataset(tmp_path / "d")
+    records = [~find_companions(whole, part) for part in whole.parts]
+    split(tmp_path / "d", tmp_path / "s", {"a": 0.5, "b": 0.5})
+    shares = [tmp_path / "s" / name for name in "ab"]
+    found = [~find_companions(share, part) for share in map(IncidenceDataset, shares) for part in share.parts]
+    assert sum(map(np.count_nonzero, found)) == sum(map(np.count_nonzero, records))
+    for share in shares:
+        assert verify_dataset(share).ok
+        if len(IncidenceDataset(share)) and source != "graph":  # an edge whose nodes are elsewhere is no graph
+            lisdata.export(share, tmp_path / f"{share.name}.out")
+    lisdata.merge(shares, tmp_path / "m")
+    if source not in ("graph", "hif"):
+        lisdata.export(tmp_path / "m", tmp_path / "m.out")
+
+
+def test_rows_of_a_table_keep_their_header_in_every_share(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id;x\n" + "".join(f"{i};v{i}\n" for i in range(50)), encoding="utf-8")
+    lisdata.convert("csv", tmp_path / "a.csv", tmp_path / "d", options={"delimiter": ";"})
+    split(tmp_path / "d", tmp_path / "s", {"a": 0.5, "b": 0.5})
+    lines: list[str] = []
     for name in "ab":
-        assert verify_dataset(tmp_path / "s" / name).ok
-        with suppress(LisDataError):  # a dataset without a record of the file, or whose header stayed behind
-            lisdata.export(tmp_path / "s" / name, tmp_path / f"{name}.out")
+        lisdata.export(tmp_path / "s" / name, tmp_path / f"share-{name}.csv")
+        header, *rows = (tmp_path / f"share-{name}.csv").read_text(encoding="utf-8").splitlines()
+        assert header == "id;x"
+        lines += rows
+    assert sorted(lines) == sorted(f"{i};v{i}" for i in range(50))
+
+
+def test_a_palette_goes_with_its_image(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for number in range(6):
+        picture = image.new("P", (4, 4), 1)
+        picture.putpalette([0, 0, 0, 40 * number, 0, 0])
+        picture.save(tmp_path / f"{number}.png")
+    lisdata.convert("image", sorted(tmp_path.glob("*.png")), tmp_path / "d")
+    split(tmp_path / "d", tmp_path / "s", {"a": 0.5, "b": 0.5})
+    deduplicate(tmp_path / "d", tmp_path / "s" / "c")
+    found = {}
+    for name in "abc":
+        lisdata.export(tmp_path / "s" / name, tmp_path / f"{name}.out")
+        files = (
+            (tmp_path / f"{name}.out").rglob("*.png")
+            if (tmp_path / f"{name}.out").is_dir()
+            else [tmp_path / f"{name}.out"]
+        )
+        found[name] = [image.open(file).convert("RGB").getpixel((0, 0)) for file in files]
+    wanted = [(40 * number, 0, 0) for number in range(6)]
+    assert sorted(found["a"] + found["b"]) == sorted(found["c"]) == wanted
+
+
+def test_a_sorted_dataset_has_no_shares_by_input(graph: Path, tmp_path: Path) -> None:
+    lisdata.regroup(graph, tmp_path / "r")
+    with pytest.raises(ValueError, match="is sorted"):
+        split(tmp_path / "r", tmp_path / "s", {"a": 0.5, "b": 0.5}, by="input")
 
 
 def test_shares_of_one_dataset_merge_again_and_the_same_share_twice_does_not(graph: Path, tmp_path: Path) -> None:
     split(graph, tmp_path, {"a": 0.5, "b": 0.5})
-    lisdata.merge([tmp_path / "a", tmp_path / "b"], tmp_path / "again")
+    split(tmp_path / "b", tmp_path / "of b", {"c": 0.5, "d": 0.5}, seed=1)
+    lisdata.merge([tmp_path / "a", tmp_path / "of b" / "c"], tmp_path / "most")
+    lisdata.merge([tmp_path / "most", tmp_path / "of b" / "d"], tmp_path / "again")  # a merge of shares merges again
     assert Counter(ids_of(tmp_path / "again")) == Counter(ids_of(graph))
     sample(tmp_path / "a", tmp_path / "c", fraction=0.5)
     with pytest.raises(PlanError, match="twice"):

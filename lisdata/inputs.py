@@ -64,6 +64,11 @@ class InputFile:
         return max(SMALL_EXPANSION_BYTES, self.max_expansion * self.size)
 
     @property
+    def is_digest_of_all(self) -> bool:
+        """Whether the digest covers every byte, so that files of one digest hold the same."""
+        return self.size <= WHOLE_DIGEST_BYTES
+
+    @property
     def is_local(self) -> bool:
         """Whether the file is read from this machine's file system."""
         return "://" not in self.path
@@ -180,13 +185,14 @@ def find_inputs(
     exclude: str | None = None,
     max_expansion: int = MAX_EXPANSION,
     after: Sequence[InputFile] = (),
+    leave_out: Callable[[InputFile], bool] | None = None,
 ) -> list[InputFile]:
     """Return the files at `paths` (files, folders, fsspec URLs and globs), in a stable order.
 
     A folder gives its files whose names end in one of `suffixes`, a compression suffix taken off, but no hidden ones
     (below .git, .cache) unless named themselves. `exclude` is the output folder: a run never reads what it writes, nor
     datasets that lie below a folder. The second of two files called x.txt is named 2/x.txt. The files are numbered and
-    named behind those of `after`, and one that holds the bytes of one of those is left out.
+    named behind those of `after`; one that `leave_out` is true of is left out.
     """
     found: list[tuple[str, str]] = []
     for path in paths:
@@ -197,30 +203,26 @@ def find_inputs(
         raise PlanError(f"no input found at {', '.join(paths)} ({wanted})")
     files: list[InputFile] = []
     names, seen = {file.name for file in after}, Counter(file.digest for file in after)
-    known = seen.copy()
     for wanted, full in found:
         if not _is_utf8(wanted):
             raise PlanError(f"{wanted!r}: expected a file name in UTF-8")
         size, digest, compression = _quick_digest(full)
-        if known[digest]:
-            known[digest] -= 1
-            continue
         name = next(n for copy in count(1) if (n := wanted if copy == 1 else f"{copy}/{wanted}") not in names)
-        names.add(name)
-        scope = f"{digest}~{seen[digest]}" if seen[digest] else digest
-        seen[digest] += 1
-        files.append(
-            InputFile(
-                index=len(after) + len(files),
-                path=full,
-                name=name,
-                size=size,
-                digest=digest,
-                scope=scope,
-                compression=compression,
-                max_expansion=max_expansion,
-            )
+        file = InputFile(
+            index=len(after) + len(files),
+            path=full,
+            name=name,
+            size=size,
+            digest=digest,
+            scope=f"{digest}~{seen[digest]}" if seen[digest] else digest,
+            compression=compression,
+            max_expansion=max_expansion,
         )
+        if leave_out is not None and leave_out(file):
+            continue
+        names.add(name)
+        seen[digest] += 1
+        files.append(file)
     return files
 
 

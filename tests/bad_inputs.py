@@ -217,7 +217,7 @@ FACTS = (
         "graph", "an entity of another file", "a.graphml", _OUTER_DTD, ":1:", "without declarations", "an external one"
     ),
     document("graph", "entities in entities", "a.graphml", _DEEP_DTD, ":1:", "without declarations of", "the entity b"),
-    document("graph", "a hyperedge", "a.graphml", _HYPEREDGE, ":1:1", "node or edge", "an element hyperedge"),
+    document("graph", "a hyperedge", "a.graphml", _HYPEREDGE, ":1:56", "node or edge", "an element hyperedge"),
     document(
         "graph", "an edge to no node", "a.gml", b"graph [\n edge [ source 1 target 2 ]\n]", ":1:1", "GML", "undefined"
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -96,18 +96,30 @@ def _has_suffix(path: Path, suffixes: tuple[str, ...]) -> bool:
 def _options_of(origin: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a conversion as they were given; those that name a file have to be given again.
 
-    Of another source than the conversion's, those that it has too.
+    Of another source than the conversion's, those that it has too. HTML without its bytes came out as UTF-8, or with
+    what tells its encoding.
     """
     source = load_source(name)
     known = (*fields(source.options_type), *fields(load_converter(source.converter).options_type))
     options = {**origin["options"], **origin.get("converter_options", {})}
     if name != origin["source"]:
         options = {option.name: options[option.name] for option in known if option.name in options}
+    if name == "html" and not options.get("keep_document", True):
+        options.pop("encoding", None)
     for option in known:
-        is_file = option.metadata.get("is_path") or option.metadata.get("pin")
-        if is_file and options.get(option.name) and option.name not in given:
+        reason = _why_asked(option)
+        if reason and options.get(option.name) and option.name not in given:
             raise ValueError(
-                f"source {name}: expected option {option.name} (it was {options[option.name]!r}): "
-                "a dataset does not keep where a file was"
+                f"source {name}: expected option {option.name} (it was {options[option.name]!r}), "
+                f"which `audit` takes as --option {option.name}=VALUE: {reason}"
             )
     return {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()} | dict(given)
+
+
+def _why_asked(option: Field[Any]) -> str | None:
+    """Return why an option has to be given again, None where a dataset keeps it as it was given."""
+    if option.metadata.get("is_path"):
+        return "a dataset does not keep where a file was"
+    if option.metadata.get("pin"):
+        return "a dataset keeps what was used and its version, not how it was given"
+    return None

@@ -65,6 +65,10 @@ def align(
     from lisdata.shards import IncidenceDataset
     from lisdata.shards.same_as import SameAs
 
+    if id_prefix and not tables:
+        raise click.UsageError(
+            "--id-prefix is for ids in TSV files of --same-as; for those in DATASETs, convert again with --id-prefix"
+        )
     opened = [IncidenceDataset(path) for path in datasets]
     rows = collect_same_as(tables, opened, id_prefix=id_prefix, key_scope=key_scope)
     if to is not None:

@@ -6,12 +6,14 @@ import logging
 from pathlib import Path
 
 from lisdata.conversion.config import ConvertConfig, Paths, unit_bytes
+from lisdata.conversion.known_inputs import KnownInputs
 from lisdata.conversion.planning import Piece, join_pieces, make_planner
 from lisdata.errors import PlanError
-from lisdata.inputs import InputFile, is_unchanged
+from lisdata.inputs import InputFile
 from lisdata.paths import StrPath
 from lisdata.runs import PLAN, RUN, JsonDict
 from lisdata.runs.facts import read_facts
+from lisdata.runs.replanning import list_names
 from lisdata.shards.manifest import read_sealed
 
 _LOG = logging.getLogger("lisdata")
@@ -20,18 +22,23 @@ _LOG = logging.getLogger("lisdata")
 def plan_append(config: ConvertConfig, paths: Paths, to: StrPath) -> tuple[list[InputFile], JsonDict]:
     """Return the inputs and the plan of the dataset at `to` with the files at `paths` behind those that it has.
 
-    A file whose bytes an input has already is left out. It is the plan of one conversion of all, where the inputs of
-    the last unit, which may take in more, can still be read; else that unit stays as it is, with a warning.
+    A file that holds all bytes of an input is left out, and named in a warning. It is the plan of one conversion of
+    all, where the inputs of the last unit, which may take in more, can still be read; else that unit stays as it is,
+    with a warning.
     """
     directory, planner = Path(to), make_planner(config)
     plan = _read_plan(directory)
     earlier = _earlier_inputs(directory, plan, config.max_expansion)
-    found = planner.find_files(paths, to, after=earlier)
+    known = KnownInputs(directory, plan["units"], earlier)
+    found = planner.find_files(paths, to, after=earlier, leave_out=known.take)
+    if known.taken:
+        names = list_names([file.path for file in known.taken])
+        _LOG.warning("%s: the dataset has inputs of the same bytes, so these are left out: %s", directory, names)
     files, size, old_units = [*earlier, *found], unit_bytes(plan["unit_mib"]), plan["units"]
     old_pieces = [_sized(piece, files) for unit in old_units for piece in unit["slices"]]
     units = list(join_pieces([*old_pieces, *planner.iter_pieces(found)], size))
     for old, new in zip(old_units, units, strict=False):
-        if old != new and not all(is_unchanged(files[piece["file"]]) for piece in old["slices"]):
+        if old != new and not all(known.holds(files[piece["file"]], old, piece) for piece in old["slices"]):
             _LOG.warning(
                 "%s: inputs of unit %s are not as they were where they were: it stays as it is, and the units are not "
                 "those of one conversion of all",

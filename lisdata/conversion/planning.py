@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -38,14 +38,21 @@ class Planner:
     options: Any
     settings: JsonDict
 
-    def find_files(self, paths: Paths, to: StrPath, after: Sequence[InputFile] = ()) -> list[InputFile]:
-        """Return the inputs at `paths`, numbered behind those of `after`."""
+    def find_files(
+        self,
+        paths: Paths,
+        to: StrPath,
+        after: Sequence[InputFile] = (),
+        leave_out: Callable[[InputFile], bool] | None = None,
+    ) -> list[InputFile]:
+        """Return the inputs at `paths`, numbered behind those of `after`, without those that `leave_out` is true of."""
         return find_inputs(
             [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)],
             suffixes=self.source.suffixes,
             exclude=os.fspath(to),
             max_expansion=self.config.max_expansion,
             after=after,
+            leave_out=leave_out,
         )
 
     def iter_pieces(self, files: Iterable[InputFile]) -> Iterator[Piece]:

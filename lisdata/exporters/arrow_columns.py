@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,13 @@ import pyarrow as pa
 from lisdata.errors import ExportError
 from lisdata.exporters.conversion_losses import REJECTED
 from lisdata.exporters.row_columns import iter_row_blocks
+from lisdata.exporters.sqlite_definitions import count_definition
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
 from lisdata.sources.arrow_rows import schema_from_text
 from lisdata.sources.arrow_values import read_cells
+from lisdata.sources.sql_schema import SqlTable
 
 Facts = dict[str, list[str]]
 
@@ -44,22 +47,25 @@ def export_row_groups(
 ) -> ExportReport:
     """Write a file for each of `files`; one of which all was rejected has no columns, so none.
 
-    Names get the suffix .SOURCE unless all files came from `source`. Losses are rejected records.
+    Names get the suffix .SOURCE unless all files came from `source`. Losses are rejected records, and the keys and
+    indexes of a database.
     """
     suffix = "" if all(info.source == source for info in files) else f".{source}"
     paths = target_paths(target, files, dataset.inputs, suffix=suffix)
+    losses: Counter[str] = Counter()
     num_records = 0
     written: list[Path] = []
     for info, path in zip(files, paths, strict=True):
         groups = iter_row_groups(dataset, info)
         first = next(groups, None)
+        losses[REJECTED] += info.records.get("rejected", 0)
         if first is not None:
             with replacing(path) as stream:
                 num_records += write(stream, first, groups, info)
             written.append(path)
-    rejected = sum(info.records.get("rejected", 0) for info in files)
-    losses = {REJECTED: rejected} if rejected else {}
-    return ExportReport(files=tuple(written), num_records=num_records, losses=losses)
+            if "definition" in first.facts:
+                count_definition(SqlTable.from_json(first.facts["definition"][0]), losses)
+    return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
 
 
 def iter_row_groups(dataset: IncidenceDataset, info: InputInfo) -> Iterator[RowGroup]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lisdata.exporters.conllu_lines import lines_from_notes, lines_from_words
-from lisdata.exporters.conversion_losses import count_conversion_losses
+from lisdata.exporters.conversion_losses import count_conversion_losses, is_left_out
 from lisdata.exporters.sentence_columns import Sentences, find_sentences
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
@@ -35,8 +35,11 @@ class ConlluExporter:
         """Write the sentences that came from `files`."""
         paths = target_paths(target, files, dataset.inputs)
         losses = count_conversion_losses(dataset, files)
+        written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
+            if is_left_out(dataset, info):
+                continue
             with replacing(path) as stream:
                 for part, rows in dataset.iter_part_rows(info.index):
                     for begin in range(0, len(rows), _SENTENCES_A_CHUNK):
@@ -44,7 +47,8 @@ class ConlluExporter:
                         losses.update(left_out)
                         stream.write(self._lines(sentences, info, losses))
                         num_records += len(sentences.num_words)
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+            written.append(path)
+        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
 
     def _lines(self, sentences: Sentences, info: InputInfo, losses: Counter[str]) -> memoryview:
         is_treebank = info.source == "conllu"

@@ -10,6 +10,16 @@ REJECTED, DROPPED = "rejected records", "dropped sentences"
 DROPPED_SOMEWHERE = "dropped sentences of several inputs together"
 
 
+def is_left_out(dataset: IncidenceDataset, info: InputInfo) -> bool:
+    """Tell whether all of an input was rejected: it has no file in an export, for an empty one would say it was empty.
+
+    A table whose rows were rejected still has its header, so it has a file.
+    """
+    if not info.records.get("rejected", 0) or info.records.get("converted", 0):
+        return False
+    return next(dataset.iter_part_rows(info.index), None) is None
+
+
 def count_conversion_losses(dataset: IncidenceDataset, files: tuple[InputInfo, ...]) -> Counter[str]:
     """Return how many records of `files` were rejected and sentences dropped, by name.
 

@@ -15,11 +15,14 @@ import pyarrow as pa
 
 from lisdata.converters.table_roles import BINARY
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.delimited_style import Style
 from lisdata.exporters.row_columns import Int64, RowColumns, iter_row_blocks
+from lisdata.exporters.sqlite_definitions import count_definition
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
+from lisdata.sources.sql_schema import SqlTable
 
 Facts = dict[str, list[str]]
 _MANY_TABLES = ("excel", "sql")
@@ -41,7 +44,8 @@ class CsvExporter:
 
     An input of several tables (a database, a workbook) gives a folder with a file each. Losses are quotes, spellings of
     NULL and line endings that differ from the rest of their block of rows (the cells are equal all the same), types of
-    cells where the input had any, formulas, and the records that the conversion rejected.
+    cells where the input had any, keys and indexes of a database, formulas, and the records that the conversion
+    rejected.
     """
 
     name: str = "csv"
@@ -55,7 +59,9 @@ class CsvExporter:
         written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
+            losses[REJECTED] += info.records.get("rejected", 0)
+            if is_left_out(dataset, info):
+                continue
             for table_path, num_rows in _write_tables(dataset, info, path, losses):
                 written.append(table_path)
                 num_records += num_rows
@@ -86,7 +92,7 @@ def _write_tables(
                 )
             else:
                 writer.write(columns, rows)
-        if writer is None:  # no row and no header: the file was empty, or all of it was rejected
+        if writer is None:  # no row and no header: the file was empty
             with replacing(path):
                 pass
             yield path, 0
@@ -110,6 +116,8 @@ class _TableWriter:
         self.path, self.table, self.num_rows = path, facts["table"][0], 0
         self._stream, self._losses = stream, losses
         self._is_typed = "format" in facts
+        if "definition" in facts:
+            count_definition(SqlTable.from_json(facts["definition"][0]), losses)
         self._style: Style | None = None
         self._text = b""  # one block late, since only the end tells whether the last row has a line ending
 

@@ -98,6 +98,9 @@ def _graphml(graph: nx.Graph) -> bytes:
 
     graph = graph.copy()
     defaults = {scope: graph.graph.pop(f"{scope}_default", {}) for scope in ("node", "edge")}
+    odd = next((scope for scope, found in defaults.items() if not isinstance(found, dict)), None)
+    if odd is not None:
+        raise TypeError(f"its attribute {odd}_default is no dict, and GraphML has defaults by that name")
     for attributes in _all_attributes(graph):
         for name in [name for name, value in attributes.items() if type(value) not in _GRAPHML_TYPES]:
             del attributes[name]

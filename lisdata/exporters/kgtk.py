@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.kgtk_lines import FileForm, LineWriter
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
@@ -33,18 +34,13 @@ class KgtkExporter:
         written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
-            rejected = info.records.get("rejected", 0)
-            losses["rejected records"] += rejected
-            if rejected and not info.records.get("converted", 0) and not _has_rows(dataset, info):
+            losses[REJECTED] += info.records.get("rejected", 0)
+            if is_left_out(dataset, info):
                 continue  # a bad header: the whole file
             with replacing(path) as stream:
                 num_records += _write_file(stream, dataset, info)
             written.append(path)
         return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
-
-
-def _has_rows(dataset: IncidenceDataset, info: InputInfo) -> bool:
-    return next(dataset.iter_part_rows(info.index), None) is not None
 
 
 def _write_file(stream: BinaryIO, dataset: IncidenceDataset, info: InputInfo) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.nary_lines import LineWriter
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
@@ -27,18 +28,22 @@ class NaryExporter:
     """
 
     name: str = "nary"
-    summary: str = "N-ary facts a line: WD50K, JF17K, HypE, WikiPeople"
+    summary: str = "N-ary facts a line: WD50K, JF17K, HypE, WikiPeople; plain triples"
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the facts that came from `files`; ExportError for structures that source nary did not give."""
         paths = target_paths(target, files, dataset.inputs)
         losses: Counter[str] = Counter()
+        written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
+            losses[REJECTED] += info.records.get("rejected", 0)
+            if is_left_out(dataset, info):
+                continue
             with replacing(path) as stream:
                 num_records += _write_file(stream, dataset, info)
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+            written.append(path)
+        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
 
 
 def _write_file(stream: BinaryIO, dataset: IncidenceDataset, info: InputInfo) -> int:

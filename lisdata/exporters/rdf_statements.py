@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.input_ordinals import first_ordinals, inputs_of_ordinals, is_regrouped
 from lisdata.exporters.ntriples_lines import spell_predicates, spell_terms
 from lisdata.exporters.ntriples_triples import triples_of
@@ -80,14 +81,16 @@ def export_rdf(
 
     Of a dataset made in memory all are written, to one file: blank nodes of several scopes are a loss there.
     """
-    indices: list[int | None] = [info.index for info in files]
     paths = target_paths(target, files, dataset.inputs)
-    losses = Counter({"rejected records": sum(info.records.get("rejected", 0) for info in files)})
+    targets: list[tuple[int | None, Path]] = [
+        (info.index, path) for info, path in zip(files, paths, strict=True) if not is_left_out(dataset, info)
+    ]
+    losses = Counter({REJECTED: sum(info.records.get("rejected", 0) for info in files)})
     if not files:
-        indices, paths = [None], [memory_path(target)]
+        targets = [(None, memory_path(target))]
         losses["scopes of blank nodes"] = max(0, _num_scopes(dataset) - 1)
     num_records = 0
-    for index, path in zip(indices, paths, strict=True):
+    for index, path in targets:
         with replacing(path) as stream:
             writer = make_writer(stream)
             for statements in _iter_statements(dataset, index, path.parent, losses, with_graphs=writer.has_graphs):
@@ -95,7 +98,7 @@ def export_rdf(
                 num_records += len(statements.subjects)
             writer.end()
         losses.update(writer.losses)
-    return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+    return ExportReport(files=tuple(path for _, path in targets), num_records=num_records, losses=dict(+losses))
 
 
 def _iter_statements(

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.row_columns import RowColumns, TypedCells, iter_row_blocks
 from lisdata.exporters.sqlite_definitions import create_indexes, create_table
 from lisdata.exporters.targets import replacing, target_paths
@@ -42,12 +43,16 @@ class SqliteExporter:
         suffix = "" if all(info.source == "sql" for info in files) else ".sqlite"
         paths = target_paths(target, files, dataset.inputs, suffix=suffix)
         losses: Counter[str] = Counter()
+        written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
+            losses[REJECTED] += info.records.get("rejected", 0)
+            if is_left_out(dataset, info):
+                continue
             with replacing(path) as stream, closing(sqlite3.connect(stream.name, isolation_level=None)) as connection:
                 num_records += _write_database(connection, dataset, info, losses)
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+            written.append(path)
+        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
 
 
 def _write_database(

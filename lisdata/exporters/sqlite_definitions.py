@@ -31,6 +31,15 @@ def create_table(table: SqlTable, losses: Counter[str]) -> str:
     return f"CREATE TABLE {quote_name(table.name)} ({', '.join(parts)}) {', '.join(options)}"
 
 
+def count_definition(table: SqlTable, losses: Counter[str]) -> None:
+    """Count what the definition of a table says beside names and types, where rows are written without it."""
+    losses.update(dict(table.left_out))
+    losses["primary keys"] += bool(table.primary_key)
+    losses["foreign keys"] += len(table.foreign_keys)
+    for index in table.indexes:
+        losses["unique constraints" if index.is_constraint else "indexes"] += 1
+
+
 def create_indexes(table: SqlTable) -> list[str]:
     """Return the statements that make the table's indexes of plain columns."""
     statements = []

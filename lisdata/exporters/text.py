@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lisdata.exporters.conversion_losses import count_conversion_losses
+from lisdata.exporters.conversion_losses import count_conversion_losses, is_left_out
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.text_columns import iter_text_rows
 from lisdata.registry import ExportReport
@@ -29,8 +29,11 @@ class TextExporter:
         """Write the text that came from `files`."""
         paths = target_paths(target, files, dataset.inputs)
         losses = count_conversion_losses(dataset, files)
+        written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
+            if is_left_out(dataset, info):
+                continue
             with replacing(path) as stream:
                 for columns, row in iter_text_rows(dataset, info.index):
                     document = columns.document(row)
@@ -41,7 +44,8 @@ class TextExporter:
                     for participant in columns.participants(row):
                         losses["fields" if participant.span is None else "linked mentions"] += 1
                     num_records += 1
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+            written.append(path)
+        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
 
 
 TEXT = TextExporter()

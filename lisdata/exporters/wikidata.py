@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from lisdata.contents import decode_text
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.wikidata_entities import EntityReader, other_member
 from lisdata.exporters.wikidata_facts import Fact, PartFacts
@@ -38,9 +39,12 @@ class WikidataExporter:
         """Write the entities that came from `files`."""
         paths = target_paths(target, files, dataset.inputs)
         losses: Counter[str] = Counter()
+        written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
+            losses[REJECTED] += info.records.get("rejected", 0)
+            if is_left_out(dataset, info):
+                continue
             reader = EntityReader(wikidata_options(info))
             with replacing(path) as stream:
                 writer = _Writer(stream)
@@ -53,7 +57,8 @@ class WikidataExporter:
                         writer.write(*found)
                 writer.end()
                 num_records += writer.num_records
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+            written.append(path)
+        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
 
 
 def wikidata_options(info: InputInfo) -> WikidataOptions:

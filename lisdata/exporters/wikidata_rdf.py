@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.wikidata import iter_records, wikidata_options
 from lisdata.exporters.wikidata_entities import EntityReader
@@ -31,9 +32,12 @@ class WikidataRdfExporter:
         """Write the triples of the entities that came from `files`; records are entities."""
         paths = target_paths(target, files, dataset.inputs, suffix=self.suffix)
         losses: Counter[str] = Counter()
+        written: list[Path] = []
         num_records = 0
         for info, path in zip(files, paths, strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
+            losses[REJECTED] += info.records.get("rejected", 0)
+            if is_left_out(dataset, info):
+                continue
             options = wikidata_options(info)
             reader, triples = EntityReader(options), EntityTriples(options, losses)
             with replacing(path) as stream:
@@ -42,7 +46,8 @@ class WikidataRdfExporter:
                     if found is not None:
                         stream.write(triples.lines(found[0]))
                         num_records += 1
-        return ExportReport(files=tuple(paths), num_records=num_records, losses=dict(+losses))
+            written.append(path)
+        return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
 
 
 WIKIDATA_RDF = WikidataRdfExporter()

@@ -10,6 +10,7 @@ from pathlib import Path
 from lisdata.contents import Role
 from lisdata.converters.trees import NODE
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import REJECTED, is_left_out
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.exporters.tree_columns import ShownContent, StoredTree, TreeColumns, plain_attributes
 from lisdata.exporters.xml_text import tree_to_text
@@ -44,7 +45,9 @@ class XmlExporter:
         written: list[Path] = []
         num_records = 0
         for info, path in zip(files, target_paths(target, files, dataset.inputs), strict=True):
-            losses["rejected records"] += info.records.get("rejected", 0)
+            losses[REJECTED] += info.records.get("rejected", 0)
+            if is_left_out(dataset, info):
+                continue
             in_pieces = info.options.get("record_tag") is not None
             with replacing(path) as stream:
                 for number, (part, row) in enumerate(dataset.iter_rows(info.index)):

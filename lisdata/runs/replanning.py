@@ -51,11 +51,12 @@ def describe_changes(old: list[JsonDict], new: list[JsonDict]) -> str:
         "new": [name for name in after if name not in before],
         "gone": [name for name in before if name not in after],
     }
-    told = [f"{what}: {_listed(names)}" for what, names in groups.items() if names]
+    told = [f"{what}: {list_names(names)}" for what, names in groups.items() if names]
     return "; ".join(told) or "inputs changed inside, or their order did"
 
 
-def _listed(names: list[str]) -> str:
+def list_names(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(repr(name) for name in names[:_MOST_NAMES]) + more
 

@@ -45,11 +45,7 @@ _INCIDENCE = {
     "lisdata?": str,
 }
 _COLUMN = {"name": str, "minimum": int, "maximum": int, "type": str}
-_TOKENS = {
-    "schema": {"columns": [_COLUMN], "max_length": (COUNT, None), "kind": (COUNT, None), "has_record_id": bool},
-    "num_rows": COUNT,
-    "num_tokens": COUNT,
-    "parts": [{"name": str, "num_rows": COUNT, "num_tokens": COUNT, "files": [str]}],
+TOKEN_FACTS = {
     "tokenizer?": {"file": str, "sha256": str, "vocab_size": COUNT, "pad_id": (COUNT, None), "unk_id": (COUNT, None)},
     "roles?": {"file": str, "hash": str, "num_roles": COUNT},
     "counts?": _COUNTS,
@@ -59,6 +55,13 @@ _TOKENS = {
     "compression?": str,
     "dataset?": str,
     "lisdata?": str,
+}
+"""What the manifest of a token dataset tells beside how its rows lie in files."""
+_TOKENS = TOKEN_FACTS | {
+    "schema": {"columns": [_COLUMN], "max_length": (COUNT, None), "kind": (COUNT, None), "has_record_id": bool},
+    "num_rows": COUNT,
+    "num_tokens": COUNT,
+    "parts": [{"name": str, "num_rows": COUNT, "num_tokens": COUNT, "files": [str]}],
 }
 Find = Callable[[dict[str, Any]], Iterator[str]]
 

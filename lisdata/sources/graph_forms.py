@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from lisdata.sources.graph_layout import COMMENTS, GraphForm, GraphOptions
@@ -98,12 +99,46 @@ def _parse_edges(text: str, options: GraphOptions) -> nx.Graph:
 
     def parse(lines: Iterable[str], graph: nx.Graph) -> nx.Graph:
         data: Any = options.columns or True
+        lines = list(lines)
+        if not options.columns:
+            for line in lines:
+                _check_attributes(line, options.delimiter)
         return nx.parse_edgelist(
             lines, comments=COMMENTS, delimiter=options.delimiter, create_using=graph, data=data
         )  # fmt: skip
 
     expected = "an edge, NODE NODE and its attributes"
     return _parse_list(text, options, parse, lambda line: 1, expected)
+
+
+def _check_attributes(line: str, delimiter: str | None) -> None:
+    """Raise GraphError for attributes of an edge that say a name twice, or that networkx's split at spaces changes.
+
+    What is no literal is left for networkx to refuse.
+    """
+    fields = line.split(delimiter, 2)
+    if len(fields) < 3:
+        return
+    try:
+        tree = ast.parse(fields[2].strip(), mode="eval").body
+        joined = ("," if delimiter == "," else " ").join(fields[2].split(delimiter))
+        read = ast.parse(joined.strip(), mode="eval").body
+        repeated = [key for part in ast.walk(tree) if isinstance(part, ast.Dict) for key in _repeated(part)]
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return
+    if repeated:
+        raise GraphError("each attribute of an edge once", f"{repeated[0]!r} again in {line[:_SHOWN]!r}")
+    if isinstance(tree, ast.List | ast.Tuple | ast.Set) or ast.dump(tree) != ast.dump(read):
+        raise GraphError("attributes {'name': value, ...} with the delimiter in no text", repr(line[:_SHOWN]))
+
+
+def _repeated(mapping: ast.Dict) -> Iterator[Any]:
+    seen = set()
+    for key in mapping.keys:
+        name = None if key is None else ast.literal_eval(key)
+        if name in seen:
+            yield name
+        seen.add(name)
 
 
 def _parse_neighbours(text: str, options: GraphOptions) -> nx.Graph:
@@ -143,6 +178,8 @@ def _parse_list(
         if line:
             try:
                 found = parse([line], kind())
+            except GraphError as error:
+                raise GraphError(error.expected, error.found, at=at) from error
             except networkx_faults() as error:
                 raise GraphError(expected, fault_text(error), at=at) from error
             edges = list(found.edges)

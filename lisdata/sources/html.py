@@ -17,8 +17,9 @@ from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
 from lisdata.sources.dom import Dom, NodeKind, parse_html
-from lisdata.sources.html_depth import find_too_deep
+from lisdata.sources.html_depth import find_too_deep, find_too_many_reopened
 from lisdata.sources.html_encoding import decode_html
+from lisdata.sources.html_formatting import is_small, max_reopened
 from lisdata.sources.whole_documents import read_document
 
 _DATATYPES = {NodeKind.COMMENT: "comment", NodeKind.DOCTYPE: "doctype", NodeKind.INSTRUCTION: "instruction"}
@@ -74,9 +75,9 @@ class HtmlSource:
             yield from self.to_records([document])
 
     def read_document(self, piece: InputSlice, options: HtmlOptions, reject: Reject) -> ParsedDocument | None:
-        """Return the document with its tree; None, and it is rejected, when it is too long or too deep."""
+        """Return the document with its tree; None, and it is rejected, when it is too long or its tree too large."""
         data = read_document(piece, options.max_document_bytes, reject)
-        if data is None or _reject_deep(piece, data, options, reject):
+        if data is None or _reject_costly(piece, data, options, reject):
             return None
         dom = parse_html(data, options.encoding)
         return ParsedDocument(file=piece.file, size=len(data), data=data if options.keep_document else None, parsed=dom)
@@ -86,17 +87,22 @@ class HtmlSource:
         yield doms_to_records(documents)
 
 
-def _reject_deep(piece: InputSlice, data: bytes, options: HtmlOptions, reject: Reject) -> bool:
-    """Reject a document whose elements are nested too deep, and tell whether it is one."""
-    if data.count(b"<") <= options.max_depth:
+def _reject_costly(piece: InputSlice, data: bytes, options: HtmlOptions, reject: Reject) -> bool:
+    """Reject a document whose tree would be too deep or too large for its tags, and tell whether it is one."""
+    num_tags = data.count(b"<")
+    if num_tags <= options.max_depth and is_small(num_tags, len(data)):
         return False
     text = decode_html(data, options.encoding)
-    at = find_too_deep(text, options.max_depth)
+    expected, found = f"at most {options.max_depth} elements open at once (--max-depth)", "one more"
+    at = find_too_deep(text, options.max_depth) if num_tags > options.max_depth else None
+    if at is None:
+        at = find_too_many_reopened(text)
+        expected = "an end tag for each <b>, <font> and the like"
+        found = f"so many left open that the blocks behind may get {max_reopened(text)} more"
     if at is None:
         return False
     place = Place(piece.file.name, line=text.count("\n", 0, at) + 1, column=at - text.rfind("\n", 0, at))
-    expected = f"at most {options.max_depth} elements open at once (--max-depth)"
-    reject(BadRecordError(place, expected=expected, found="one more", begin=piece.begin, end=piece.begin + len(data)))
+    reject(BadRecordError(place, expected=expected, found=found, begin=piece.begin, end=piece.begin + len(data)))
     return True
 
 

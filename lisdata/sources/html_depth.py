@@ -7,6 +7,10 @@ its depth: 100,000 nested <div> are 500 KB and half a minute.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lisdata.sources.html_formatting import Reopened, max_reopened, may_reopen_too_many
 
 _SPACE = r"\t\n\f\r "
 _VALUE = rf"[{_SPACE}]*+=[{_SPACE}]*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])[^{_SPACE}>]*+)"
@@ -87,6 +91,17 @@ _LEAVING = frozenset(
 _RAW = frozenset(("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"))
 
 
+class _Tag(NamedTuple):
+    """A tag that begins at `at`, with which `depth` elements are open; an end tag may not be `is_sure` to be one."""
+
+    at: int
+    depth: int
+    name: str
+    attributes: str
+    is_end: bool = False
+    is_sure: bool = True
+
+
 def find_too_deep(text: str, limit: int) -> int | None:
     """Return where the tag begins by which more than `limit` elements are open; None where there is none.
 
@@ -94,6 +109,26 @@ def find_too_deep(text: str, limit: int) -> int | None:
     seems a comment may be text of a script) it closes nothing: rather too many elements count than too few. Mixtures of
     scripts, <select> and sections of XML that are cut into one another may hide a few.
     """
+    return next((tag.at for tag in iter_tags(text) if tag.depth > limit), None)
+
+
+def find_too_many_reopened(text: str) -> int | None:
+    """Return where the tag begins up to which too many elements may be made again; None where there is none."""
+    if not may_reopen_too_many(text):
+        return None
+    limit, reopened = max_reopened(text), Reopened()
+    for tag in iter_tags(text):
+        if tag.is_end:
+            reopened.end(tag.name, is_sure=tag.is_sure)
+        else:
+            reopened.start(tag.name, tag.attributes)
+        if reopened.total > limit:
+            return tag.at
+    return None
+
+
+def iter_tags(text: str) -> Iterator[_Tag]:
+    """Yield the tags but for those of elements without contents."""
     open_: list[str] = []
     num_foreign = at = 0
     is_foreign = False  # surely inside of SVG or MathML, where a tag may close its own element
@@ -107,24 +142,25 @@ def find_too_deep(text: str, limit: int) -> int | None:
             at, blind = _pass_over(text, found, is_raw=is_raw, may_be_foreign=num_foreign > 0)
             blind_until = max(blind_until, blind)
             continue
-        name = found["name"].lower()
+        name, attributes = found["name"].lower(), found["attributes"]
         if found["slash"]:
-            if open_ and open_[-1] == name and at > blind_until:
+            is_sure = at > blind_until
+            if open_ and open_[-1] == name and is_sure:
                 open_.pop()
                 if name in _FOREIGN:
                     num_foreign, is_foreign = num_foreign - 1, False
+            yield _Tag(found.start(), len(open_), name, attributes, is_end=True, is_sure=is_sure)
             continue
         is_foreign = (is_foreign or name in _FOREIGN) and name not in _LEAVING
-        if is_foreign and _is_self_closing(found["attributes"]):
+        if is_foreign and _is_self_closing(attributes):
             is_foreign = num_foreign > 0
             continue
-        if not num_foreign and (name in _VOID or name in _ENDED):
+        if num_foreign or not (name in _VOID or name in _ENDED):
+            open_.append(name)
+            num_foreign += name in _FOREIGN
+        elif name in _VOID:
             continue
-        open_.append(name)
-        num_foreign += name in _FOREIGN
-        if len(open_) > limit:
-            return found.start()
-    return None
+        yield _Tag(found.start(), len(open_), name, attributes)
 
 
 def _pass_over(text: str, found: re.Match[str], *, is_raw: bool, may_be_foreign: bool) -> tuple[int, int]:

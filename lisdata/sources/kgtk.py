@@ -19,9 +19,9 @@ class KgtkSource:
     further columns in edge#column:NAME; an empty cell is no participant, a list ("a|b") several at positions 0, 1, ...
     Its id is its handle, and node1 or node2 that is equal to an id of the file shows that handle, so that qualifiers
     are edges about edges: where there are ids the file is read twice. A line of a node file is a fact "node" (node#id
-    and node#column:NAME); of a file that has neither edges nor ids, a fact "row". The names of columns stand in a fact
-    "header", a comment (#) or blank line in a fact "line"; what no cell says (a line ending unlike the header's, a
-    value written in an unusual way) in further roles.
+    and node#column:NAME); of one with no ids and two of node1, label, node2, a fact "row". The names of columns stand
+    in a fact "header", a comment (#) or blank line in a fact "line"; what no cell says (a line ending unlike the
+    header's, a value written in an unusual way) in further roles.
     """
 
     name: str = "kgtk"
@@ -41,7 +41,7 @@ class KgtkSource:
 
         A line with too few or many cells, an empty node1 or label, a carriage return that ends no line or bytes
         that are not UTF-8 is a bad record, and so is one too long to be held; so is a whole file whose header is
-        missing or has no or one name twice.
+        missing, has no or one name twice, or names none of KGTK's columns.
         """
         from lisdata.sources.kgtk_rows import read_facts
 

@@ -74,6 +74,15 @@ class Columns:
         return ROW if self.id is None else NODE
 
     @property
+    def is_of_kgtk(self) -> bool:
+        """Whether these are names of columns at all, and no first line of data: an id, or most of an edge.
+
+        One name alone tells nothing: label is a usual relation.
+        """
+        found = [self._find(name) for name in ("node1", "label", "node2")]
+        return self.id is not None or len(found) - found.count(None) > 1
+
+    @property
     def node1(self) -> int:
         """The number of the column of subjects; only of an EDGE file."""
         return self._number("node1")

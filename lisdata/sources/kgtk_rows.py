@@ -116,6 +116,9 @@ def _check_header(text: bytes) -> tuple[int, str, str]:
             return at, "each column's name once", f"{name.decode()!r} again"
         seen.add(name)
         at += len(name) + 1
+    if not Columns(tuple(text.decode().split("\t"))).is_of_kgtk:
+        expected = "a header with an id or node1, label and node2 (--no-header where there is none)"
+        return 0, expected, repr(text[:80].decode(errors="replace"))
     return 0, "", ""
 
 

@@ -1,4 +1,4 @@
-"""N-ary facts as benchmarks write them, a line a fact: WD50K, JF17K, HypE, WikiPeople (NaLP)."""
+"""Facts as benchmarks write them, a line a fact: triples, and n-ary as in WD50K, JF17K, HypE, WikiPeople (NaLP)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from lisdata.records import FactRecords
 from lisdata.registry import Reject
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.lines import LineBlocks, LineLimit, find_line
-from lisdata.sources.nary_layout import NaryLayout, NaryOptions, sniff_layout
+from lisdata.sources.nary_layout import NaryOptions
 
 _BLOCK_BYTES = 4 << 20
-_PROBE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class NarySource:
     """Reads one fact a line, in a layout that is the same for the whole file.
 
-    A fact is labelled with its relation r. In layouts wd50k, jf17k and wikipeople its participants are in roles
-    r#subject and r#value, and QUALIFIER#qualifier for each pair of qualifiers (repeats by position), as in source
-    wikidata; in layout hype in roles r#1, r#2, ... A JSON object without NAME_h and NAME_t is a "fact" of qualifiers
-    alone. Names are entities, by their IRI where `id_prefix` says so; times of WikiPeople are literals. How the file is
-    written stands in a fact "layout", a blank line in a fact "line", and what differs on a line in line#ending,
-    line#text and the like.
+    A fact is labelled with its relation r. In layouts wd50k, jf17k, triples and wikipeople its participants are in
+    roles r#subject and r#value (of triples: the head and the tail), and QUALIFIER#qualifier for each pair of qualifiers
+    (repeats by position), as in source wikidata; in layout hype in roles r#1, r#2, ... A JSON object without NAME_h and
+    NAME_t is a "fact" of qualifiers alone. Names are entities, by their IRI where `id_prefix` says so; times of
+    WikiPeople are literals. How the file is written stands in a fact "layout", a blank line in a fact "line", and what
+    differs on a line in line#ending, line#text and the like.
     """
 
     name: str = "nary"
-    summary: str = "N-ary facts a line: WD50K, JF17K, HypE, WikiPeople"
+    summary: str = "N-ary facts a line: WD50K, JF17K, HypE, WikiPeople; plain triples"
     suffixes: tuple[str, ...] = (".txt", ".json", ".jsonl")
     converter: str = "facts"
     exporter: str = "nary"
@@ -45,12 +44,18 @@ class NarySource:
         """Yield the facts of `piece`, about 4 MiB at a time.
 
         A line with a wrong number of names, an empty one, bytes that are not UTF-8, or an object that is none of a
-        fact is a bad record; so is a line that is too long to be held.
+        fact is a bad record; so is a line that is too long to be held, and a whole file that may be triples or hype.
         """
         from lisdata.sources.nary_json import read_objects
         from lisdata.sources.nary_lines import read_lines
+        from lisdata.sources.nary_sniffing import sniff_layout
 
-        layout = _layout_of(piece, options)
+        try:
+            layout = sniff_layout(piece, options)
+        except BadRecordError as error:
+            if piece.begin == 0:  # of a file in pieces it is one bad record
+                reject(error)
+            return
         prefixes = IdPrefixes.parse(options.id_prefix)
         limit = LineLimit(unit="line", max_bytes=MAX_LINE_BYTES, reject=reject, option=None)
         blocks = LineBlocks(piece, _BLOCK_BYTES, limit=limit)
@@ -74,18 +79,6 @@ class NarySource:
                     )
                 )
             yield records
-
-
-def _layout_of(piece: InputSlice, options: NaryOptions) -> NaryLayout:
-    """Return the layout of the whole file that `piece` is a part of."""
-    lines = InputSlice(file=piece.file).blocks(
-        _PROBE_BYTES, longest_line=MAX_LINE_BYTES, on_long_line=lambda begin, end: None
-    )
-    for _, data in lines:
-        for line in data.splitlines(keepends=True):
-            if line.strip():
-                return sniff_layout(line, options)
-    return sniff_layout(b"", options)
 
 
 NARY = NarySource()

@@ -7,7 +7,6 @@ from typing import Literal
 
 from lisdata.contents import Role
 from lisdata.sources import wikidata_layout
-from lisdata.sources.json_text import STYLES
 
 SUBJECT, VALUE, QUALIFIER = wikidata_layout.SUBJECT, wikidata_layout.VALUE, wikidata_layout.QUALIFIER
 """Sides: those of Wikidata's own statements, so that a statement is the same whichever file it comes from."""
@@ -26,11 +25,12 @@ HEAD_KEY, TAIL_KEY, ARITY_KEY = "_h", "_t", "N"
 class NaryOptions:
     """Options of source nary."""
 
-    layout: Literal["auto", "wd50k", "jf17k", "hype", "wikipeople"] = field(
+    layout: Literal["auto", "wd50k", "jf17k", "triples", "hype", "wikipeople"] = field(
         default="auto",
         metadata={
-            "help": "wd50k (and jf17k, as StarE gives it): s,r,o,(qr,qv)*; hype: r e1 e2 ...; wikipeople: a JSON "
-            "object a line; auto: what the first line of the file is."
+            "help": "wd50k (and jf17k, as StarE gives it): s,r,o,(qr,qv)*; triples: head relation tail; "
+            "hype: r e1 e2 ...; wikipeople: a JSON object a line; auto: what the file begins with, refused where "
+            "lines of three names may be triples or hype."
         },
     )
     leading_id: bool = field(default=False, metadata={"help": "In layout hype, an id of the fact comes first."})
@@ -48,21 +48,6 @@ class NaryLayout:
     separator: str = ","
     ending: str = "\n"
     style: str = "spaced"
-
-
-def sniff_layout(line: bytes, options: NaryOptions) -> NaryLayout:
-    """Return the layout of a file from its first line that is not blank, its line ending included."""
-    ending = "\r\n" if line.endswith(b"\r\n") else "\n"
-    text = line.strip()
-    layout = options.layout
-    if layout == "auto":
-        layout = "wikipeople" if text.startswith(b"{") else "wd50k" if b"," in text and b"\t" not in text else "hype"
-    if layout == "wikipeople":
-        usual = next((name for name, style in STYLES.items() if style.name_separator.encode() in text), "spaced")
-        return NaryLayout(layout=layout, ending=ending, style=usual)
-    if layout == "hype":
-        return NaryLayout(layout=layout, separator="\t" if b"\t" in text else " ", ending=ending)
-    return NaryLayout(layout=layout, ending=ending)
 
 
 def argument(relation: str, number: int) -> Role:

@@ -1,4 +1,4 @@
-"""Lines of names (WD50K, JF17K, HypE) to facts, a block at a time and no Python object a name."""
+"""Lines of names (WD50K, JF17K, triples, HypE) to facts, a block at a time and no Python object a name."""
 
 from __future__ import annotations
 
@@ -154,6 +154,8 @@ def _find_faults(data: bytes, names: _Names, layout: NaryLayout, *, has_ids: boo
     counts = names.counts
     if layout.layout == "hype":
         wrong, expected = (counts == 1) if has_ids else (counts < 0), "an id, a relation and names"
+    elif layout.layout == "triples":
+        wrong, expected = (counts > 0) & (counts != 3), "a head, a relation and a tail"
     else:
         wrong = (counts > 0) & ((counts < 3) | (counts % 2 == 0))
         expected = "subject,relation,object and pairs of qualifiers"

@@ -120,7 +120,7 @@ def _read_groups(file: ParquetFile, piece: InputSlice, maker: RowMaker) -> Itera
     begins = _group_begins(file)
     if not file.metadata.num_rows:
         yield maker.rows(pa.RecordBatch.from_pylist([], file.schema_arrow))
-    ends = [*begins[1:], piece.file.size]
+    ends = [*begins, piece.file.size][1:]
     first_row = 0
     for group, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         num_rows = file.metadata.row_group(group).num_rows

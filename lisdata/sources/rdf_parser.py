@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from lisdata.decompression import SMALL_EXPANSION_BYTES
 from lisdata.errors import BadRecordError, Place
-from lisdata.inputs import InputSlice
+from lisdata.inputs import MEBIBYTE, InputSlice
 from lisdata.kernels.ntriples_scan import PADDING
 from lisdata.records import TripleRecords
 from lisdata.registry import Reject
@@ -27,6 +28,7 @@ from lisdata.sources.rdf_input import NamePatterns, ParserInput
 from lisdata.sources.rdf_names import UNCERTAIN, RestoredNames
 
 _QUADS_A_BLOCK = 1 << 15
+_BLOCK_BYTES = 8 * MEBIBYTE  # a block ends with the statement that goes beyond: one prefix can make each very long
 _SHOWN_CHARACTERS = 80
 _POSITION = re.compile(r"Parser error at line \d+ (?:between columns \d+ and (?:line \d+ column )?\d+|column \d+): ")
 
@@ -105,6 +107,14 @@ def _find_line(stream: BinaryIO, settings: ParserSettings) -> int:
         return source.line
 
 
+def _of_one_block(quads: Iterator[Any], written: io.BytesIO) -> Iterator[Any]:
+    """Yield the next quads, until there are enough or what is made of them is long."""
+    for quad in islice(quads, _QUADS_A_BLOCK):
+        yield quad
+        if written.tell() > _BLOCK_BYTES:
+            return
+
+
 def _refuse_own_line(begin: int, end: int, error: LineError) -> None:
     raise AssertionError(f"N-Quads of pyoxigraph that it does not read: bytes {begin} to {end}: {error}")
 
@@ -141,11 +151,13 @@ class _Statements:
         while not is_over:
             buffer, failure = io.BytesIO(), None
             try:
-                pyoxigraph.serialize(islice(quads, _QUADS_A_BLOCK), buffer, format=pyoxigraph.RdfFormat.N_QUADS)
+                pyoxigraph.serialize(_of_one_block(quads, buffer), buffer, format=pyoxigraph.RdfFormat.N_QUADS)
             except BadRecordError as error:  # a damaged stream: what came before the damage is good
                 failure = error
             data = buffer.getvalue()
             if self._reject_relative(data):
+                return
+            if self._is_expanded(offset + len(data)):
                 return
             is_over = not data
             self._offsets.append(offset)
@@ -210,6 +222,14 @@ class _Statements:
         iri = data[at + 1 + len(no_base) : data.index(b">", at)].decode()
         self._reject_rest(0, None, f"the relative IRI {iri!r} without a base (--base-iri gives one)")
         return True
+
+    def _is_expanded(self, size: int) -> bool:
+        """Reject the rest of an input of which so much was made that a prefix must be there to multiply; tell so."""
+        position = self._source.position
+        limit = max(SMALL_EXPANSION_BYTES, self._piece.file.max_expansion * position)
+        if size > limit:
+            self._reject_rest(position, None, f"more than {limit} bytes as N-Quads (--max-expansion)")
+        return size > limit
 
     def _reject_rest(self, begin: int, place: Place | None, found: str) -> None:
         """Reject what begins at `begin`, to the end of the input."""

@@ -119,12 +119,22 @@ class _DatabaseReader:
         tables = resolve_keys(declared)
         definitions = {table.name: table.to_json() for table in declared}
         counts = dict(self.others)
+        if not tables and self.others and not self.options.table:
+            self._reject_without_tables()
         for table in _choose(tables, self.options.table, self.piece.file.name):
             counts["dangling_foreign_keys"] = self.database.count_dangling(table, definitions)
             schema = table.schema(referenced_columns(tables, table.name), namespace=self.options.namespace)
             maker = _TableRows(table, schema, definitions[table.name])
             yield from self._read_table(maker, counts)
             counts = {}
+
+    def _reject_without_tables(self) -> None:
+        """Reject a database of which all is left out: there is no record that could carry the counts."""
+        found = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(self.others.items()))
+        size = max(self.piece.file.size, 0)
+        place = Place(self.piece.file.name)
+        expected = "a table (--views reads views as well)"
+        self.reject(BadRecordError(place, expected=expected, found=found, begin=0, end=size))
 
     def _read_table(self, maker: _TableRows, counts: dict[str, int]) -> Iterator[RowRecords]:
         maker.facts["left_out"] = tuple(f"{count} {name}" for name, count in sorted(self.others.items()))

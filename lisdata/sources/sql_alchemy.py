@@ -97,12 +97,15 @@ def _read_table(inspector: Inspector, name: str, *, is_view: bool) -> SqlTable:
     )
     if is_view:
         return SqlTable(name=name, columns=columns, is_view=True)
+    # Their names, methods and conditions are the database's own; that of a constraint comes with the constraint.
+    num_indexes = sum(not entry.get("duplicates_constraint") for entry in inspector.get_indexes(name))
     return SqlTable(
         name=name,
         columns=columns,
         primary_key=tuple(inspector.get_pk_constraint(name)["constrained_columns"]),
         foreign_keys=tuple(_foreign_key(dict(entry)) for entry in inspector.get_foreign_keys(name)),
         indexes=tuple(_unique(dict(entry)) for entry in inspector.get_unique_constraints(name)),
+        left_out=(("indexes", num_indexes),) if num_indexes else (),
     )
 
 

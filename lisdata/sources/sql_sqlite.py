@@ -136,6 +136,7 @@ def _read_table(connection: sqlite3.Connection, name: str, *, is_view: bool) -> 
     words = _QUOTED.sub(" ", sql or "")
     indexes, num_others = _read_indexes(connection, name)
     found = {what: len(re.findall(pattern, words, re.IGNORECASE)) for what, pattern in _LEFT_OUT.items()}
+    found["collations"] += _count_index_collations(connection, name)
     found |= {"indexes of expressions": num_others, "generated columns": sum(column.generated for column in columns)}
     return SqlTable(
         name=name,
@@ -184,6 +185,13 @@ def _read_indexes(connection: sqlite3.Connection, name: str) -> tuple[tuple[SqlI
             )
         )
     return tuple(sorted(indexes, key=lambda index: index.name)), num_others
+
+
+def _count_index_collations(connection: sqlite3.Connection, table: str) -> int:
+    """Return how often indexes of a table name a collation of their own."""
+    query = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
+    texts = [_QUOTED.sub(" ", sql) for (sql,) in connection.execute(query, (table,))]
+    return sum(len(re.findall(_LEFT_OUT["collations"], text, re.IGNORECASE)) for text in texts)
 
 
 def _pragma(connection: sqlite3.Connection, pragma: str, name: str) -> list[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum
 from xml.parsers import expat
@@ -11,6 +12,7 @@ from lisdata.sources.xml_names import NamespaceScopes
 from lisdata.sources.xml_text import XmlError
 
 _SHOWN_BYTES = 30
+_MAX_DEFAULTS = 16 << 20  # bytes of default attributes that a document may have put into its elements, or its size
 _PREDEFINED = (b"amp", b"lt", b"gt", b"apos", b"quot")
 _MISC = re.compile(rb"(?:<\?.*?\?>|<!--.*?-->|\s+)*+", re.DOTALL)
 _START_TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*""")
@@ -86,6 +88,8 @@ class XmlReader:
         self._text: list[str] = []
         self._in_cdata = self._in_doctype = self._has_outer_subset = self._has_odd_references = False
         self._scopes = NamespaceScopes()
+        self._defaults: Counter[str] = Counter()  # bytes that declared attributes add to an element, by its name
+        self._num_default_bytes = 0
         self._is_watched = type(self) is not XmlReader
         parser = self._parser = expat.ParserCreate("utf-8")
         parser.ordered_attributes = parser.buffer_text = True
@@ -95,6 +99,7 @@ class XmlReader:
         parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self._start_cdata, self._end_cdata
         parser.XmlDeclHandler = self._declaration
         parser.StartDoctypeDeclHandler, parser.EndDoctypeDeclHandler = self._start_doctype, self._end_doctype
+        parser.AttlistDeclHandler = self._attribute_declaration
         parser.EntityDeclHandler, parser.SkippedEntityHandler = self._entity, self._skipped
 
     def feed(self, data: bytes, *, final: bool) -> None:
@@ -209,6 +214,19 @@ class XmlReader:
         if parameter is not None:  # expat would leave out the declarations behind it, without a word
             raise XmlError(begin, "a document type without parameter entities", parameter[0].decode())
         self._add(_DOCTYPE, text.decode())
+
+    def _attribute_declaration(self, element: str, name: str, kind: str, default: str | None, is_required: int) -> None:
+        if default is not None:
+            self._defaults[element] += len(name) + len(default.encode())
+            self._parser.StartElementHandler = self._start_with_defaults
+
+    def _start_with_defaults(self, name: str, attributes: list[str]) -> None:
+        """Refuse a document that grows by attributes that it writes once, in its document type."""
+        self._num_default_bytes += self._defaults[name]
+        if self._num_default_bytes > max(_MAX_DEFAULTS, self.buffer_at + len(self.buffer)):
+            expected = f"at most {_MAX_DEFAULTS} bytes of default attributes, or as many as the document has"
+            raise XmlError(self.at, expected, f"those of one more element {name}")
+        self._start(name, attributes)
 
     def _entity(self, name: str, is_parameter: int, value: str | None, *identifiers: str | None) -> None:
         what = "parameter entity" if is_parameter else "entity"

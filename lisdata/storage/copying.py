@@ -34,6 +34,8 @@ def copy_dataset(source: StrPath, to: StrPath, *, verify: bool = True, on_file: 
     found = here.read_manifest()
     if found is None:
         raise DamagedShardError(f"{here.name}: expected a dataset, found no {MANIFEST}")
+    if there.is_inside(here):
+        raise PlanError(f"{there.name}: expected a place outside the dataset {here.name}")
     data, body = found
     other = there.read_manifest()
     if other is not None and other[0] != data:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,15 @@ class Folder:
             raise PlanError(f"{name}: expected a URL that fsspec can open, found {error}{hint}") from error
         return cls(name=name, files=files, root=root.rstrip("/"))
 
+    def is_inside(self, other: Folder) -> bool:
+        """Tell whether this is a folder below another."""
+        if self.files is not other.files:
+            return False
+        inner, outer = self.root, other.root
+        if isinstance(self.files, LocalFileSystem):
+            inner, outer = os.path.realpath(inner), os.path.realpath(outer)
+        return inner.startswith(f"{outer.rstrip('/')}/")
+
     def path(self, name: str) -> str:
         """Return the path of one of the files in its file system."""
         return f"{self.root}/{name}"
@@ -54,8 +64,12 @@ class Folder:
             raise DamagedShardError(f"{self.name}/{name}: expected this file, found none") from None
 
     def read_manifest(self) -> tuple[bytes, dict[str, Any]] | None:
-        """Return the manifest's bytes and body, checked before any name in it is used; None where there is none."""
+        """Return the manifest's bytes and body, checked before any name in it is used; None where there is none.
+
+        PlanError where the place cannot be reached.
+        """
         if not self.files.isfile(self.path(MANIFEST)):
+            self._refuse_unreachable()
             return None
         data = bytearray()
         for block in self.blocks(MANIFEST):
@@ -63,6 +77,18 @@ class Folder:
             if len(data) > _MAX_MANIFEST_BYTES:
                 raise DamagedShardError(f"{self.name}/{MANIFEST}: expected at most {_MAX_MANIFEST_BYTES} bytes")
         return bytes(data), parse_manifest(bytes(data), f"{self.name}/{MANIFEST}")
+
+    def _refuse_unreachable(self) -> None:
+        """Raise PlanError where a manifest seems not to be there, but nobody could look."""
+        if isinstance(self.files, LocalFileSystem):
+            return
+        try:
+            self.files.info(self.path(MANIFEST))
+        except _connection_errors() as error:
+            # HTTP's takes all that goes wrong for a missing file, and keeps what it was.
+            cause = error.__cause__ if isinstance(error, FileNotFoundError) else error
+            if isinstance(cause, _connection_errors()) and not isinstance(cause, FileNotFoundError):
+                raise PlanError(f"{self.name}: expected a place that can be reached, found {cause}") from error
 
     def checked_blocks(self, name: str, entry: dict[str, Any]) -> Iterator[bytes]:
         """Yield a file's bytes; raise DamagedShardError where they are more than, or other than, its entry says."""
@@ -110,6 +136,13 @@ class Folder:
         with self.files.open(self.path(name), "wb") as stream:
             for block in blocks:
                 stream.write(block)
+
+
+def _connection_errors() -> tuple[type[Exception], ...]:
+    """Return what file systems raise when they cannot be reached; those of libraries exist only once these are used."""
+    libraries = (("aiohttp", "ClientError"), ("botocore.exceptions", "BotoCoreError"))
+    found = [getattr(sys.modules[module], name) for module, name in libraries if module in sys.modules]
+    return (OSError, *found)
 
 
 def write_blocks(path: Path, blocks: Iterable[bytes]) -> None:

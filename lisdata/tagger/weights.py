@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,9 @@ from lisdata.json_shape import find_mismatch
 from lisdata.settings import build_settings
 
 if TYPE_CHECKING:
-    from lisdata.tagger.network import HexatagNetwork
+    from torch import Tensor
+
+    from lisdata.tagger.network import HexatagNetwork, TaggerConfig
 
 FORMAT = "lisdata tagger 1"
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -59,11 +62,27 @@ def load_tagger(folder: Path) -> HexatagNetwork:
     if hashlib.sha256(data).hexdigest() != config["sha256"]:
         raise TaggerError(f"{path}: it is not what {CONFIG} beside it was written with (sha256 does not match)")
     try:
-        network = HexatagNetwork(build_settings(TaggerConfig, config["network"], CONFIG))
-        network.load_state_dict({name: tensor.float() for name, tensor in load(data).items()})
+        sizes, tensors = build_settings(TaggerConfig, config["network"], CONFIG), load(data)
+        _refuse_other_sizes(sizes, tensors)
+        network = HexatagNetwork(sizes)
+        network.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     except (SafetensorError, ValueError, RuntimeError) as error:  # torch raises this one for other names and shapes
         raise TaggerError(f"{path}: expected the weights of the network in {CONFIG}: {error}") from error
     return network.eval()
+
+
+def _refuse_other_sizes(config: TaggerConfig, tensors: Mapping[str, Tensor]) -> None:
+    """Raise ValueError where sizes are not those of the weights: to build what a file only claims may take for ever."""
+    num_layers = len({name.split(".")[1] for name in tensors if name.startswith("layers.")})
+    if num_layers != config.num_layers:
+        raise ValueError(f"num_layers={config.num_layers}, found weights of {num_layers}")
+    for name, wanted in (
+        ("tables.0.weight", (config.num_rows, config.feature_width)),
+        ("mix.bias", (config.width,)),
+    ):
+        found = tuple(tensors[name].shape) if name in tensors else None
+        if found != wanted:
+            raise ValueError(f"{name} of shape {wanted}, found {found}")
 
 
 def read_config(folder: Path) -> dict[str, Any]:

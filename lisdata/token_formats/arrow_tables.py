@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,6 +19,9 @@ from lisdata.token_shards.schema import INPUT_IDS, KIND, RECORD_ID
 
 def find_columns(schema: pa.Schema, options: ImportOptions, origin: str) -> ColumnChoice:
     """Choose the columns of integers a token; raise SchemaError where those asked for are not such."""
+    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
+    if repeated:
+        raise SchemaError(f"{origin}: expected columns of different names, found {repeated[0]!r} more than once")
     types = dict(zip(schema.names, schema.types, strict=True))
     kind, record_id = types.get(KIND, pa.null()), types.get(RECORD_ID, pa.null())
     return choose_columns(

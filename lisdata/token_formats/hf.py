@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -11,10 +12,11 @@ import orjson
 import pyarrow as pa
 
 from lisdata.errors import DamagedShardError, ExportError, PlanError, SchemaError
-from lisdata.json_shape import find_mismatch
+from lisdata.json_shape import find_mismatch, shown
 from lisdata.paths import StrPath
 from lisdata.registry import ExportReport
 from lisdata.settings import build_settings
+from lisdata.shards.manifest import check_inside
 from lisdata.token_formats.arrow_tables import find_columns, iter_rows
 from lisdata.token_formats.formats import ImportOptions
 from lisdata.token_formats.importing import write_rows
@@ -119,8 +121,21 @@ def _check_folder(source: Path) -> None:
     problem = find_mismatch(state, _STATE_SHAPE)
     if problem is not None:
         raise DamagedShardError(f"{source / _STATE}: {problem}")
-    for entry in state["_data_files"]:
-        path = source / Path(entry["filename"]).name
-        data = path.read_bytes()[-len(_END_OF_STREAM) :] if path.is_file() else b""
-        if data != _END_OF_STREAM:
+    names = [entry["filename"] for entry in state["_data_files"]]
+    if not names or len(set(names)) != len(names):
+        raise DamagedShardError(
+            f"{source / _STATE}: expected data files of datasets.save_to_disk, each once, found {shown(names)}"
+        )
+    for name in names:
+        # The library would follow a path out of the folder.
+        if len(Path(name).parts) != 1:
+            raise SchemaError(f"{source / _STATE}: expected names of files in this folder, found {name!r}")
+        path = check_inside(source, name)
+        if not path.is_file() or _last_bytes(path, len(_END_OF_STREAM)) != _END_OF_STREAM:
             raise DamagedShardError(f"{path}: expected an Arrow stream, whole to its end, found none")
+
+
+def _last_bytes(path: Path, count: int) -> bytes:
+    with path.open("rb") as stream:
+        stream.seek(max(stream.seek(0, os.SEEK_END) - count, 0))
+        return stream.read()

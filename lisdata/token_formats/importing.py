@@ -58,7 +58,10 @@ def write_rows(
             notes.copy_files(making)
             body |= notes.manifest | {"files": notes.files}
         body["report"] = body["report"] | {f"left out {name}": count for name, count in rows.losses.items()}
-        return write_manifest(making, token_manifest(making, commits, body))
+        manifest = token_manifest(making, commits, body)
+        if notes is not None:
+            notes.check_manifest(manifest)
+        return write_manifest(making, manifest)
 
 
 def _write_parts(blocks: Iterator[RowBlock], target: Path, schema: TokenSchema) -> list[dict[str, Any]]:

@@ -16,13 +16,13 @@ import numpy as np
 
 from lisdata.errors import ExportError
 from lisdata.registry import ExportReport
-from lisdata.token_formats.mds_reading import MdsOptions, find_columns, iter_rows, read_index
+from lisdata.token_formats.mds_index import MAX_SHARD_BYTES, read_index
+from lisdata.token_formats.mds_reading import MdsOptions, find_columns, iter_rows
 from lisdata.token_formats.row_blocks import ForeignRows, RowBlock, iter_blocks
 from lisdata.token_shards import TokenDataset
 from lisdata.token_shards.schema import KIND, RECORD_ID
 
 SHARD_BYTES = 1 << 26  # of samples; streaming's own choice
-_MAX_SHARD_BYTES = 2**32 - 1  # offsets are uint32
 
 
 class MdsFormat:
@@ -128,6 +128,6 @@ def _encode_shape(length: int) -> bytes:
 
 def _encode_shard(samples: list[bytes], settings: bytes) -> bytes:
     begins = np.cumsum([8 + 4 * len(samples) + len(settings), *map(len, samples)], dtype=np.int64)
-    if begins[-1] > _MAX_SHARD_BYTES:
-        raise ExportError(f"expected rows of at most {_MAX_SHARD_BYTES} bytes in MDS, found one of {begins[-1]}")
+    if begins[-1] > MAX_SHARD_BYTES:
+        raise ExportError(f"expected rows of at most {MAX_SHARD_BYTES} bytes in MDS, found one of {begins[-1]}")
     return b"".join([np.uint32(len(samples)).tobytes(), begins.astype("<u4").tobytes(), settings, *samples])

@@ -29,7 +29,7 @@ def choose_schema(rows: ForeignRows, noted: TokenSchema | None, vocab_size: int 
     return TokenSchema(
         columns=tuple(known[name] for name in names),
         max_length=max_length,
-        kind=None if rows.has_kind else StructureKind.TEXT if kind is None else kind,
+        kind=None if rows.has_kind else int(StructureKind.TEXT) if kind is None else kind,
         has_record_id=rows.has_record_id,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 from lisdata.atomic import write_atomically
 from lisdata.errors import DamagedShardError
 from lisdata.json_shape import COUNT, MapOf, find_mismatch
-from lisdata.shards.manifest import check_inside, file_entry, read_sealed, sealed
+from lisdata.shards.manifest import MANIFEST, file_entry, read_sealed, sealed
+from lisdata.shards.manifest_shapes import TOKEN_FACTS, check_token_manifest
 from lisdata.token_shards import TokenDataset, TokenSchema
+from lisdata.vocabulary import ROLES_FILE, RoleVocabulary
 
 NOTES_FOLDER = "_lisdata"  # readers of Parquet and of lakes skip names that begin so
 _NOTES = "export.json"
@@ -21,11 +24,13 @@ _SHAPE = {
     "num_rows": COUNT,
     "num_tokens": COUNT,
     "schema": dict,
-    "manifest": dict,
+    "manifest": TOKEN_FACTS,
     "files": MapOf({"size": COUNT, "sha256": str}),
 }
 # Of the manifest, what tells how the rows lie in files, and what each manifest says anew.
-_LAYOUT = ("format", "schema", "schema_version", "num_rows", "num_tokens", "parts", "files")
+_LAYOUT = ("format", "schema", "schema_version", "num_rows", "num_tokens", "parts", "files", "self_sha256")
+_VOCABULARY = re.compile(r"\w[\w.-]*\.json", re.ASCII)
+_OTHERS = (MANIFEST, "plan.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +55,24 @@ class Notes:
     def copy_files(self, target: Path) -> None:
         """Copy the vocabularies to `target`; raise DamagedShardError where one is not as it was."""
         for name, entry in self.files.items():
-            source = check_inside(self.folder, name)
+            source = self.folder / name
             if not source.is_file() or file_entry(source) != entry:
                 raise DamagedShardError(f"{source}: expected the file that {self.folder / _NOTES} names")
             shutil.copyfile(source, target / name)
+            if name == ROLES_FILE:
+                RoleVocabulary.read(source)
+
+    def check_manifest(self, manifest: dict[str, Any]) -> None:
+        """Raise DamagedShardError where what was noted makes a manifest whose fields do not agree."""
+        check_token_manifest(self.folder / _NOTES, manifest)
 
 
 def write_notes(dataset: TokenDataset, target: Path) -> None:
     """Write the notes on `dataset`, and its vocabularies, into a folder of `target`."""
     folder = target / NOTES_FOLDER
     folder.mkdir()
-    files = {n: entry for n, entry in dataset.manifest["files"].items() if "/" not in n and n != "plan.json"}
+    names = _vocabulary_names(dataset.manifest)
+    files = {name: entry for name, entry in dataset.manifest["files"].items() if name in names}
     for name in files:
         shutil.copyfile(dataset.path / name, folder / name)
     body = {
@@ -88,6 +100,12 @@ def read_notes(folder: Path) -> Notes | None:
     problem = find_mismatch(body, _SHAPE)
     if problem is not None or body["format"] != _FORMAT:
         raise DamagedShardError(f"{path}: {problem or 'expected the notes of an export'}")
+    for name in body["files"]:
+        if name not in _vocabulary_names(body["manifest"]):
+            raise DamagedShardError(f"{path}: files: expected roles and tokenizer, found {name!r}")
+    for name in body["manifest"]:
+        if name in _LAYOUT:
+            raise DamagedShardError(f"{path}: manifest: expected nothing of how rows lie in files, found {name!r}")
     return Notes(
         folder=folder / NOTES_FOLDER,
         schema=TokenSchema.from_json(body["schema"], str(path)),
@@ -96,3 +114,9 @@ def read_notes(folder: Path) -> Notes | None:
         manifest=body["manifest"],
         files=body["files"],
     )
+
+
+def _vocabulary_names(manifest: dict[str, Any]) -> set[str]:
+    """Return the names that vocabularies may have in a dataset: plain ones, so that no other file is one."""
+    names = {ROLES_FILE, *(manifest[name]["file"] for name in ("roles", "tokenizer") if name in manifest)}
+    return {name for name in names if _VOCABULARY.fullmatch(name) and name.lower() not in _OTHERS}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +312,64 @@ def test_an_export_in_another_form_is_read_in_that_form(root: Path, tmp_path: Pa
     assert "half-shade" in text
     (tmp_path / f"garden.{suffix}").write_text(text.replace("half-shade", "shade", 1), encoding="utf-8")
     assert not audit(tmp_path / "d", tmp_path / f"garden.{suffix}").ok
+
+
+WHOLE_FILES = {
+    "markdown": (".md", b"# good\n", b"# \xff\n"),
+    "xml": (".xml", b"<a/>\n", b"<a><b></a>"),
+    "json": (".json", b'{"a": 1}\n', b'{"a":'),
+    "csv": (".csv", b"a,b\n1,2\n", b"a,a\n1,2\n"),
+    "sql": (".db", b"", b"no database"),
+    "text": (".txt", b"good\n", b"\xff\n"),
+    "conllu": (".conllu", b"1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n", b"1\ta\n\n"),
+    "jsonld": (".jsonld", b'{"@id": "e:a", "e:p": 1}', b"{"),
+}
+
+
+@pytest.mark.parametrize("source", WHOLE_FILES)
+def test_a_file_that_was_rejected_as_a_whole_has_no_export_and_none_is_missed(tmp_path: Path, source: str) -> None:
+    suffix, good, bad = WHOLE_FILES[source]
+    (tmp_path / "in").mkdir()
+    for name, data in (("good", good), ("bad", bad)):
+        (tmp_path / "in" / f"{name}{suffix}").write_bytes(data)
+    if source == "sql":
+        with closing(sqlite3.connect(tmp_path / "in" / "good.db")) as connection:
+            connection.execute("CREATE TABLE t (a)")
+    lisdata.convert(source, tmp_path / "in", tmp_path / "data", on_error="quarantine")
+
+    (report,) = lisdata.export(tmp_path / "data", tmp_path / "back")
+
+    assert [path.name for path in (tmp_path / "back").iterdir()] == [f"good{suffix}"]
+    assert report.files == (tmp_path / "back" / f"good{suffix}",)
+    assert report.losses == {"rejected records": 1}
+    assert audit(tmp_path / "data", tmp_path / "back").ok
+
+
+def test_a_table_whose_rows_were_all_rejected_keeps_its_header(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"a,b\n1,2,3\n")
+    lisdata.convert("csv", tmp_path / "a.csv", tmp_path / "data", on_error="quarantine")
+    lisdata.export(tmp_path / "data", tmp_path / "back.csv")
+
+    assert (tmp_path / "back.csv").read_bytes() == b"a,b\n"
+    assert audit(tmp_path / "data", tmp_path / "back.csv").ok
+
+
+@pytest.mark.parametrize("keep_document", [True, False])
+def test_html_in_an_encoding_that_was_named_is_read_again_as_it_came_out(tmp_path: Path, keep_document: bool) -> None:
+    (tmp_path / "a.html").write_bytes("<p>caf\u00e9</p>".encode("latin-1"))
+    options = {"encoding": "latin-1", "keep_document": keep_document}
+    lisdata.convert("html", tmp_path / "a.html", tmp_path / "data", options=options)
+    lisdata.export(tmp_path / "data", tmp_path / "back.html")
+
+    assert audit(tmp_path / "data", tmp_path / "back.html").ok
+
+
+def test_how_a_parser_has_to_be_named_again_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a few words\n")
+    options = {"parser": "python:small_parser:parse"}
+    lisdata.convert("parsed", tmp_path / "a.txt", tmp_path / "data", options=options)
+    lisdata.export(tmp_path / "data", tmp_path / "back.txt", format="text")
+
+    with pytest.raises(ValueError, match=r"as --option parser=VALUE: a dataset keeps what was used and its version"):
+        audit(tmp_path / "data", tmp_path / "back.txt")
+    assert audit(tmp_path / "data", tmp_path / "back.txt", options=options).ok

@@ -50,6 +50,10 @@ def test_wrong_usage_of_align_exits_with_2(run: Run, here: Path) -> None:
     assert run("align", "text.lis").exit_code == 2
     assert run("align", "text.lis", "--to", "x.lis").exit_code == 2
     assert not (here / "x.lis").exists()
+    prefixed = run("align", "text.lis", "table2.lis", "--id-prefix", "Q=http://www.wikidata.org/entity/")
+    assert prefixed.exit_code == 2
+    assert "--same-as" in prefixed.stderr
+    assert "convert again with --id-prefix" in " ".join(prefixed.stderr.split())
     assert run("align", "text.lis", "--same-as", "nothing.tsv", "--to", "x.lis").exit_code == 1
 
 

@@ -208,3 +208,19 @@ def test_a_rejected_file_is_a_loss_and_not_written(round_trip: Any) -> None:
 
     assert found == [b"graph [\n]\n"]
     assert report.losses == {"rejected records": 1}
+
+
+def test_the_id_of_a_graph_comes_back(round_trip: Any) -> None:
+    data = b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph id="G" edgedefault="directed"/></graphml>'
+
+    (back,), report = round_trip("graph", [data], ".graphml")
+
+    assert b'id="G"' in back
+    assert report.losses == {}
+
+
+def test_defaults_that_are_no_dict_have_no_form_in_graphml(tmp_path: Path) -> None:
+    write_structures(tmp_path / "data", structures_from_networkx(nx.Graph(node_default="x")))
+
+    with pytest.raises(ExportError, match="no form in graphml: its attribute node_default is no dict"):
+        export(tmp_path / "data", tmp_path / "a.graphml", format="graph")

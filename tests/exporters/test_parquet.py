@@ -13,6 +13,7 @@ from drawn_tables import ENCODED, NESTED, PLAIN, any_tables, to_bits
 from hypothesis import given, settings
 
 import lisdata.conversion
+from lisdata.alignment import audit
 from lisdata.conversion import convert
 from lisdata.datasets import export, verify
 from lisdata.errors import BadRecordError, ExportError
@@ -200,3 +201,14 @@ def test_a_csv_file_may_be_written_as_parquet_and_types_that_parquet_lacks_are_r
     convert("arrow", tmp_path / "t.arrow", tmp_path / "intervals")
     with pytest.raises(ExportError, match="expected types that Parquet has"):
         export(tmp_path / "intervals", tmp_path / "i.parquet", format="parquet")
+
+
+def test_a_file_without_row_groups_keeps_its_schema(tmp_path: Path) -> None:
+    pq.ParquetWriter(tmp_path / "a.parquet", pa.schema([("n", pa.int8()), ("s", pa.string())])).close()
+
+    manifest = convert("parquet", tmp_path / "a.parquet", tmp_path / "data")
+    ((path,),) = (report.files for report in export(tmp_path / "data", tmp_path / "back.parquet"))
+
+    assert manifest["inputs"][0]["records"]["rejected"] == 0
+    assert pq.read_table(path).equals(pq.read_table(tmp_path / "a.parquet"))
+    assert audit(tmp_path / "data", path).ok

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,36 @@ def test_a_definition_is_json_and_back() -> None:
     assert SqlTable.from_json(table.to_json()) == table
     with pytest.raises(ValueError, match="name: expected a text"):
         SqlTable.from_json('{"name": 1}')
+
+
+INDEXED = "create table t (a primary key, b unique, c); create index i on t (c); create unique index u on t (b, c);"
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_keys_and_indexes_that_a_format_cannot_tell_are_counted(tmp_path: Path, form: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        connection.executescript(f"{INDEXED} insert into t values ('x', 'y', 'z');")
+    convert("sql", tmp_path / "t.db", tmp_path / "data")
+
+    (report,) = export(tmp_path / "data", tmp_path / "back", format=form)
+
+    lost = {name: report.losses.get(name) for name in ("primary keys", "unique constraints", "indexes")}
+    assert lost == {"primary keys": 1, "unique constraints": 1, "indexes": 2}
+
+
+def test_indexes_of_a_database_by_url_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        connection.executescript(INDEXED)
+    convert("sql", f"sqlite:///{tmp_path / 't.db'}", tmp_path / "data")
+
+    (report,) = export(tmp_path / "data", tmp_path / "back.db")
+
+    assert report.losses == {"indexes": 2}
+
+
+def test_a_collation_of_an_index_is_counted(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        connection.executescript("create table t (a); create index i on t (a collate nocase); create index j on t (a);")
+
+    assert walk(tmp_path / "t.db", tmp_path).losses == {"collations": 1}

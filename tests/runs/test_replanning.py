@@ -236,6 +236,79 @@ def test_an_append_runs_only_what_is_new_and_a_second_one_nothing(folder: Path, 
     assert units_run(tmp_path / "d", paths=folder) == []
 
 
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of two units whose digest covers only pieces of it, as that of one above 64 MiB does."""
+    monkeypatch.setattr(inputs, "WHOLE_DIGEST_BYTES", 1 << 20)
+    monkeypatch.setattr(lisdata.conversion.config, "MEBIBYTE", 4 << 20)
+    (tmp_path / "large.txt").write_bytes(b"".join(b"line %07d\n" % number for number in range(600_000)))
+    return tmp_path / "large.txt"
+
+
+def change_unseen(path: Path, to: Path, *, piece: int = 40) -> Path:
+    """Write `path` with one other line, between two pieces that the digest covers."""
+    data = path.read_bytes()
+    at = len(data) * (8 * piece + 7) // (8 * 63) // 13 * 13
+    to.write_bytes(data[:at] + b"LINE" + data[at + 4 :])
+    assert inputs._quick_digest(str(path)) == inputs._quick_digest(str(to))
+    return to
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_large_file_of_the_same_digest_and_other_bytes_is_appended(
+    is_gone: bool, large: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    convert("text", large, tmp_path / "d", unit_mib=1)
+    other = change_unseen(large, tmp_path / "other.txt")
+    if is_gone:
+        large.unlink()
+
+    manifest = convert("text", other, tmp_path / "d", unit_mib=1, append=True)
+
+    assert [entry["name"] for entry in manifest["inputs"]] == ["large.txt", "other.txt"]
+    assert manifest["counts"]["structures"] == 1_200_000
+    assert not any("left out" in message for message in caplog.messages)
+    assert verify_dataset(tmp_path / "d").problems == ()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_copy_of_a_large_file_is_left_out_and_named_whether_the_first_is_there_or_not(
+    is_gone: bool, large: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    manifest = convert("text", large, tmp_path / "d", unit_mib=1)
+    copy = shutil.copy(large, tmp_path / "copy.txt")
+    if is_gone:
+        large.unlink()
+
+    assert convert("text", copy, tmp_path / "d", unit_mib=1, append=True) == manifest
+    assert caplog.messages == [
+        f"{tmp_path / 'd'}: the dataset has inputs of the same bytes, so these are left out: {str(copy)!r}"
+    ]
+
+
+def test_a_large_file_whose_unit_is_not_done_is_compared_as_it_is_now(large: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        convert("text", large, tmp_path / "d", unit_mib=1, on_progress=_interrupt_after(1))
+    copy, other = shutil.copy(large, tmp_path / "copy.txt"), change_unseen(large, tmp_path / "other.txt", piece=50)
+
+    manifest = convert("text", [copy, other], tmp_path / "d", unit_mib=1, append=True)
+
+    assert [entry["name"] for entry in manifest["inputs"]] == ["large.txt", "other.txt"]
+
+
+def test_a_large_file_that_changed_where_it_lay_is_not_read_again_for_its_units(large: Path, tmp_path: Path) -> None:
+    convert("text", large, tmp_path / "d", unit_mib=1)
+    before = [part["name"] for part in read_sealed(tmp_path / "d" / "manifest.json")["parts"]]
+    changed = change_unseen(large, tmp_path / "changed.txt", piece=50)
+    changed.replace(large)
+    (tmp_path / "more.txt").write_text("more\n")
+
+    manifest = convert("text", tmp_path / "more.txt", tmp_path / "d", unit_mib=1, append=True)
+
+    assert [part["name"] for part in manifest["parts"]][:-1] == before
+    assert manifest["counts"]["structures"] == 600_001
+
+
 def test_where_earlier_inputs_are_gone_their_units_stay_and_all_rows_are_there(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -127,6 +127,16 @@ def test_a_compressed_file_is_known_by_the_name_inside(tmp_path: Path) -> None:
         ("a.edges", "a b 5\na b 6 7\n", {"column": ("n=int",)}, ":2:1: expected an edge"),
         ("a.edges", "a b c\n", {"column": ("n=int",)}, ":1:1: expected an edge, .* Failed to convert"),
         ("a.edges", "a b {'x': (1, 2)}\n", {}, "values that come back exactly, .* found a builtins.tuple"),
+        (
+            "a.edges",
+            "a b {'w': 1}\nc d {'w': 1, 'w': 2}\n",
+            {},
+            ":2:1: expected each attribute .* once, found 'w'",
+        ),
+        ("a.edges", "a b {'x': {1: 1, True: 2}}\n", {}, ":1:1: expected each attribute of an edge once, found True"),
+        ("a.edges", "a b [('w', 1), ('w', 2)]\n", {}, ":1:1: expected attributes {'name': value, ...}"),
+        ("a.edges", "a;b;{'x': 'c;d'}\n", {"delimiter": ";"}, "with the delimiter in no text"),
+        ("a.edges", "a b {'x': 'c  d'}\n", {}, "with the delimiter in no text"),
         ("a.adjlist", "a b\nb c a\n", {}, ":2:1: expected each edge once .*, found again 'b c a'"),
         ("a.adjlist", "a b b\n", {}, ":1:1: expected each edge once"),
     ],
@@ -152,7 +162,7 @@ def test_what_is_no_graph_or_would_not_come_back_whole_is_refused(
         (
             '<key id="k" for="node" attr.name="n"/>',
             '<node id="a"><data key="k">1</data><data key="k">2</data></node>',
-            "each key once in a node, found 'k' again",
+            "each attribute of a node once, found 'n' again",
         ),
         (
             '<key id="k" for="node" attr.name="n"/>',
@@ -162,11 +172,66 @@ def test_what_is_no_graph_or_would_not_come_back_whole_is_refused(
         ("", '</graph><graph edgedefault="directed">', "one graph, found 2"),
         ("", '<edge source="a" target="a" directed="false"/>', "directed=false edge found in directed graph"),
         ("", "<node>", "the end tag of the open element"),
+        ("", '<node id="a" foo="1"/>', "id as attributes of a node, found foo='1'"),
+        ("", '<edge source="a" target="a" weight="3"/>', "as attributes of a edge, found weight='3'"),
+        ("", '<edge id="" source="a" target="a"/>', "a value of id in a edge, found ''"),
+        ("", '<edge source="a" target="a" directed="maybe"/>', "a value of directed in a edge, found 'maybe'"),
+        ("", '<node id="a">text</node>', "data or desc in a node, found the text 'text'"),
+        ("", '<node id="a"/>text', "node or edge or data or desc in a graph, found the text 'text'"),
+        (
+            '<key id="k" attr.name="y" attr.type="int"/><key id="l" attr.name="y"/>',
+            '<node id="a"><data key="k">1</data><data key="l">two</data></node>',
+            "each attribute of a node once, found 'y' again",
+        ),
+        (
+            '<key id="k" attr.name="id"/>',
+            '<node id="a"/><edge id="e1" source="a" target="a"><data key="k">x</data></edge>',
+            "each attribute of an edge once, found data called id in the edge with id 'e1'",
+        ),
+        ('<key id="k" attr.name="x"/><key id="k" attr.name="y"/>', "", "keys of different ids, found 'k' again"),
+        (
+            '<key id="k" attr.name="x"><default>1</default></key>',
+            "",
+            "a default for node or edge, found one for None",
+        ),
+        (
+            '<key id="k" for="node" attr.name="x"><default>1</default></key>'
+            '<key id="l" for="node" attr.name="x"><default>2</default></key>',
+            "",
+            "one default for each attribute of a node, found 'x' again",
+        ),
     ],
 )
 def test_what_networkx_would_leave_out_of_graphml_is_refused(graph: Any, keys: str, inner: str, message: str) -> None:
     with pytest.raises(BadRecordError, match=message):
         graph("a.graphml", GRAPHML.format(keys, inner))
+
+
+def test_what_is_refused_in_graphml_is_found_by_line_and_column(graph: Any) -> None:
+    text = GRAPHML.format("", '\n<node id="ä"/>\n  <node id="b" foo="1"/>')
+
+    with pytest.raises(BadRecordError, match=r"a\.graphml:3:3: expected id as attributes of a node"):
+        graph("a.graphml", text)
+    with pytest.raises(BadRecordError) as caught:
+        graph("a.graphml", text.encode("utf-16"))
+    assert caught.value.place.offset == 2 + 2 * text.index('<node id="b"')
+
+
+def test_the_id_of_a_graph_is_an_attribute_and_hints_for_parsers_are_none(graph: Any) -> None:
+    inner = '<graph id="G" edgedefault="undirected" parse.nodes="1"><node id="a" parse.indegree="0"/></graph>'
+
+    found = graph("a.graphml", f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{inner}</graphml>')
+
+    assert found.graph == {"node_default": {}, "edge_default": {}, "id": "G"}
+    assert dict(found.nodes(data=True)) == {"a": {}}
+
+
+def test_parallel_edges_keep_an_attribute_called_id_beside_their_ids(graph: Any) -> None:
+    edges = "".join(f'<edge id="{n}" source="a" target="a"><data key="k">x{n}</data></edge>' for n in range(2))
+
+    found = graph("a.graphml", GRAPHML.format('<key id="k" attr.name="id"/>', f'<node id="a"/>{edges}'))
+
+    assert list(found.edges(keys=True, data="id")) == [("a", "a", 0, "x0"), ("a", "a", 1, "x1")]
 
 
 def test_other_documents_are_no_graphml(graph: Any) -> None:
@@ -195,3 +260,11 @@ def test_a_graph_is_never_cut(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="no cut near byte 3"):
         GRAPH.find_cut(InputSlice(file=file), 3, GraphOptions())
+
+
+@pytest.mark.parametrize("scope", ["node", "edge"])
+def test_an_attribute_of_a_graphml_graph_that_stands_where_defaults_do_is_refused(graph: Any, scope: str) -> None:
+    key = f'<key id="d" for="graph" attr.name="{scope}_default" attr.type="string"/>'
+
+    with pytest.raises(BadRecordError, match=f"no attribute of the graph called {scope}_default"):
+        graph("a.graphml", GRAPHML.format(key, '<data key="d">x</data><node id="a"/>'))

@@ -176,6 +176,12 @@ def test_a_node_file_is_a_fact_a_node(read: Any) -> None:
     assert facts(second) == [("node", None, [("node#id", "2", 0)])]
 
 
+def test_lines_of_a_part_of_an_edge_are_rows(read: Any) -> None:
+    (structure,) = read("node1\tlabel\told_node2\na\tb\tc\n")
+
+    assert facts(structure)[0][0] == "row"
+
+
 def test_comments_and_blank_lines_are_kept_apart(read: Any) -> None:
     found = read("node1\tlabel\tnode2\n# one\na\tb\tc\n\n#x\ty\tz\n \t\t\na\tb\tc\n")
 
@@ -222,6 +228,8 @@ def test_a_short_id_is_the_iri_s_entity(read: Any) -> None:
         (b"", r"^a\.tsv:1:1: expected a header with the names of the columns, found an empty line"),
         (b"node1\t\tnode2\n", r"^a\.tsv:1:7: expected the name of a column, found ''"),
         (b"node1\tx\tx\n", r"^a\.tsv:1:9: expected each column's name once, found 'x' again"),
+        (b"Q1\tP2\tQ3\nQ1\tP2\tQ4\n", r"^a\.tsv:1:1: expected a header .*--no-header.*, found 'Q1\\tP2\\tQ3'"),
+        (b"Q1\tlabel\t'x'@en\n", r"^a\.tsv:1:1: expected a header .*--no-header"),
         (b"node1\t\xff\n", r"^a\.tsv:1:7: expected UTF-8, found byte 0xff"),
         (b"node1\tlabel\tnode2\na\tb\tc\na\tb\n", r"^a\.tsv:3:1: expected 3 cells, found 2"),
         (b"node1\tlabel\tnode2\na\tb\tc\td\n", r"^a\.tsv:2:1: expected 3 cells, found 4"),

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from lisdata.conversion import convert
 from lisdata.datasets import export
 from lisdata.errors import BadRecordError
-from lisdata.sources import brackets_blocks, conllu, conllu_blocks, delimited_rows, kgtk_rows, nary
+from lisdata.sources import brackets_blocks, conllu, conllu_blocks, delimited_rows, kgtk_rows, nary, nary_sniffing
 
 LIMIT, BLOCK = 300, 64
+LIMITS_OF_LINES = (("MAX_LINE_BYTES", LIMIT), ("_BLOCK_BYTES", BLOCK))
 LONG = b"x" * (LIMIT + 2 * BLOCK)
 Patch = tuple[Any, str, int]
 
@@ -52,7 +53,7 @@ FORMATS = {
         ".txt",
         (b"a,p,b\n", b"a,p,c,q,d\n", b"e,p,f\n"),
         b"a,p," + LONG + b"\n",
-        ((nary, "MAX_LINE_BYTES", LIMIT), (nary, "_BLOCK_BYTES", BLOCK), (nary, "_PROBE_BYTES", BLOCK)),
+        tuple((m, name, value) for m in (nary, nary_sniffing) for name, value in LIMITS_OF_LINES),
     ),
     "conllu": Format(
         ".conllu",

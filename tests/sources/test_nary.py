@@ -75,6 +75,14 @@ def test_arguments_without_names_are_roles_by_number(read: Any) -> None:
     assert fact(empty) == ("t", [])
 
 
+def test_triples_are_statements_as_in_wd50k(read: Any) -> None:
+    (triple,) = read("s\tr\to\n", layout="triples")
+
+    assert fact(triple) == ("r", [("r#subject", "s", 0), ("r#value", "o", 0)])
+    assert [fact(triple)] == [fact(s) for s in read("s r o\n", layout="triples")]
+    assert [fact(triple)] == [fact(s) for s in read("s,r,o\n", layout="wd50k")]
+
+
 def test_a_leading_id_is_the_fact_s_handle(read: Any) -> None:
     first, second = read("7 r a b\n8 r a\n", layout="hype", leading_id=True)
 
@@ -153,6 +161,9 @@ def test_structures_do_not_depend_on_blocks(tmp_path: Path, size: int, monkeypat
         (b"a,b,c\na,,c\n", {}, r"2:3: expected a name, found an empty one"),
         (b"a,b,\xffc\n", {}, r"1:5: expected UTF-8, found byte 0xff"),
         (b"r\ta\t\tb\n", {}, r"1:5: expected a name, found an empty one"),
+        (b"s\tr\to\ns\tr\to\tx\n", {"layout": "triples"}, "2:1: expected a head, a relation and a tail, found 4 names"),
+        (b"s\tr\n", {"layout": "triples"}, "1:1: expected a head, a relation and a tail, found 2 names"),
+        (b"s\tr\to\n", {}, r"1: expected lines of three names whose .*--layout triples .*--layout hype .*, found 1 "),
         (b"7\tr\ta\n7\n", {"layout": "hype", "leading_id": True}, "2:1: expected an id, a relation and names, found 1"),
         (b"[1]\n", {"layout": "wikipeople"}, r"1:1: expected an object, found \[1\]"),
         (b'{"N": 1}\n{"N": 1\n', {}, r"3:1: expected JSON, found the end"),
@@ -175,7 +186,7 @@ def test_a_bad_line_is_refused_with_its_place(tmp_path: Path, data: bytes, optio
 @pytest.mark.parametrize(
     ("paths", "layout", "num_shared"),
     [
-        (("triples/codex-s/train.txt", "triples/codex-s/valid.txt", "triples/codex-s/test.txt"), "hype", 106),
+        (("triples/codex-s/train.txt", "triples/codex-s/valid.txt", "triples/codex-s/test.txt"), "auto", 106),
         (("nary/wd50k_100/train.txt",), "auto", 298),
         (("nary/wikipeople/valid.json",), "auto", 239),
     ],

@@ -11,6 +11,8 @@ from rdf_reading import RDF, P, accepted, rejected, texts, whole
 from lisdata.conversion import convert
 from lisdata.datasets import verify
 from lisdata.errors import BadRecordError
+from lisdata.sources import rdf_parser
+from lisdata.sources.rdf import TURTLE, RdfOptions
 from lisdata.sources.rdf_element_depth import MAX_ELEMENTS, ElementDepth
 
 
@@ -127,3 +129,27 @@ def test_deep_elements_of_the_limit_are_read_and_what_comes_before_the_deeper_on
     assert second["records"]["rejected"] == 1
     assert second["records"]["converted"] > 30_000
     assert verify(tmp_path / "data").problems == ()
+
+
+def test_blocks_of_long_names_are_cut_by_their_bytes(path: Path) -> None:
+    data = f"@prefix l: <http://e/{'x' * 100_000}> . " + "".join(f"l:{n} l:p l:o . " for n in range(100))
+
+    bad: list[BadRecordError] = []
+    batches = list(TURTLE.read(whole(path, data), RdfOptions(), bad.append))
+
+    assert bad == []
+    assert sum(batch.num_records for batch in batches) == 100
+    assert len(batches) > 2
+    assert max(batch.num_records for batch in batches) < 60
+
+
+def test_names_that_a_prefix_multiplies_end_at_the_largest_expansion(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rdf_parser, "SMALL_EXPANSION_BYTES", 1 << 20)
+    data = f"@prefix l: <http://e/{'x' * 100_000}> . " + "".join(f"l:s l:p {n} . " for n in range(1000))
+
+    (error,) = rejected(path, "turtle", data)
+
+    assert re.search(r"expected Turtle, found more than \d+ bytes as N-Quads \(--max-expansion\)", str(error))
+    assert len(accepted(path, "turtle", data.replace("x" * 100_000, "x" * 1000))) == 1000

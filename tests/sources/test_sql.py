@@ -142,6 +142,19 @@ def test_views_triggers_and_virtual_tables_are_left_out_and_counted_and_views_re
         convert("sql", path, tmp_path / "no", options={"table": ("v",)})
 
 
+def test_a_database_of_which_all_is_left_out_is_a_bad_record_that_says_so(tmp_path: Path) -> None:
+    script = "create view v as select 5 as x; create view w as select 6 as x; create virtual table f using fts5(body)"
+    path = database(tmp_path / "t.db", script)
+
+    with pytest.raises(BadRecordError, match=r"t\.db: expected a table .*, found .*2 views left out, 1 virtual tables"):
+        convert("sql", path, tmp_path / "no")
+    manifest = convert("sql", path, tmp_path / "data", on_error="quarantine")
+    convert("sql", path, tmp_path / "views", options={"views": True})
+
+    assert manifest["inputs"][0]["records"]["rejected"] == 1
+    assert [c[1] for c in contents(tmp_path / "views", "v#x")] == ["5"]
+
+
 def test_chinook_s_file_and_its_csv_folder_show_the_same_contents_in_the_same_roles(
     shared: Path, tmp_path: Path
 ) -> None:

@@ -301,3 +301,20 @@ def test_a_document_without_good_records_is_refused(
     assert found == []
     assert message in str(error)
     assert (error.begin, error.end) == (0, len(data))
+
+
+def test_attributes_that_the_document_type_adds_are_bounded(read: Any) -> None:
+    few = b'<!DOCTYPE a [<!ATTLIST b c CDATA "' + b"x" * 2000 + b'">]><a>' + b"<b/>" * 100 + b"</a>"
+    many = b'<!DOCTYPE a [<!ATTLIST b c CDATA "' + b"x" * 200_000 + b'">]><a>\n' + b"<b/>" * 20_000 + b"</a>"
+
+    ((records,), no_errors) = read(few)
+    found, (error,) = read(many)
+    piecewise, (streamed,) = read(many, record_tag="b")
+
+    assert no_errors == []
+    assert attributes(records) == [("node#attr:c", "x" * 2000)] * 100
+    assert found == []
+    assert "a.xml:2:" in str(error)
+    for refused in (error, streamed):
+        assert "bytes of default attributes, or as many as the document has, found those of one more" in str(refused)
+    assert sum(batch.num_records for batch in piecewise) < 100

@@ -9,6 +9,7 @@ from typing import Any
 import fsspec
 import pytest
 from drawn_tokens import small_dataset
+from fsspec.implementations.memory import MemoryFileSystem
 
 import lisdata
 from lisdata.errors import DamagedShardError, PlanError
@@ -114,6 +115,55 @@ def test_no_dataset_is_no_source(tmp_path: Path) -> None:
         lisdata.copy(tmp_path, tmp_path / "back")
     with pytest.raises(PlanError, match="fsspec"):
         lisdata.copy("nothing://here", tmp_path / "back")
+
+
+@pytest.mark.parametrize("place", ["in", "tokens", "a/../b"])
+def test_a_dataset_is_not_copied_into_itself(place: str, source: Path, tmp_path: Path) -> None:
+    before = files_of(source)
+    lisdata.copy(source, f"memory://{tmp_path.name}")
+
+    with pytest.raises(PlanError, match="expected a place outside the dataset"):
+        lisdata.copy(source, source / place)
+    with pytest.raises(PlanError, match="expected a place outside the dataset"):
+        lisdata.copy(f"memory://{tmp_path.name}", f"memory://{tmp_path.name}/{place}")
+    lisdata.copy(source, f"{source}{place.partition('/')[0]}")
+
+    assert files_of(source) == before
+
+
+def test_a_place_that_cannot_be_reached_is_not_an_empty_one(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(self: MemoryFileSystem, path: str, **_: Any) -> None:
+        raise ConnectionRefusedError("nobody listens")
+
+    monkeypatch.setattr(MemoryFileSystem, "info", unreachable)
+
+    with pytest.raises(PlanError, match="expected a place that can be reached, found nobody listens"):
+        lisdata.copy("memory://far", tmp_path / "back")
+    with pytest.raises(PlanError, match="can be reached"):
+        lisdata.copy(source, "memory://far")
+    with pytest.raises(PlanError, match="can be reached"):
+        lisdata.open("memory://far")
+
+
+def test_a_web_server_that_is_not_there_is_told_so() -> None:
+    pytest.importorskip("aiohttp", reason="fsspec needs aiohttp for http")
+
+    with pytest.raises(PlanError, match="expected a place that can be reached, found Cannot connect"):
+        lisdata.open("http://127.0.0.1:1/graph.lis")
+
+
+def test_s3_without_a_connection_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    exceptions = pytest.importorskip("botocore.exceptions", reason="needs the extra s3")
+
+    def unreachable(self: MemoryFileSystem, path: str, **_: Any) -> None:
+        raise exceptions.EndpointConnectionError(endpoint_url="far")
+
+    monkeypatch.setattr(MemoryFileSystem, "info", unreachable)
+
+    with pytest.raises(PlanError, match="can be reached, found Could not connect"):
+        lisdata.open("memory://far")
 
 
 def test_progress_ends_at_the_whole(source: Path, tmp_path: Path) -> None:

@@ -83,6 +83,26 @@ def test_weights_of_another_network_are_refused(folder: Path) -> None:
         load_tagger(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("num_layers", r"num_layers=1000000000, found weights of 2"),
+        ("num_rows", r"tables\.0\.weight of shape \(1000000000, 6\), found \(50, 6\)"),
+        ("feature_width", r"tables\.0\.weight of shape \(50, 1000000000\), found \(50, 6\)"),
+        ("width", r"mix\.bias of shape \(1000000000,\), found \(8,\)"),
+    ],
+)
+def test_a_network_much_larger_than_its_weights_is_refused_before_it_is_built(
+    folder: Path, name: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    change_config(folder, network=config["network"] | {name: 1_000_000_000})
+    monkeypatch.delattr("lisdata.tagger.network.HexatagNetwork.__init__")
+
+    with pytest.raises(TaggerError, match=message):
+        load_tagger(folder)
+
+
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:-1] + b"\xff", lambda data: b""])
 def test_damaged_weights_are_refused(folder: Path, damage: object) -> None:
     path = folder / "model.safetensors"

@@ -6,6 +6,7 @@ import importlib.util
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from drawn_tokens import rows_of, small_dataset, token_rows, write
 from hypothesis import HealthCheck, assume, given, settings
 
 import lisdata
-from lisdata.errors import DamagedShardError, ExportError, PlanError, SchemaError
+from lisdata.errors import DamagedShardError, ExportError, LisDataError, PlanError, SchemaError
+from lisdata.shards.manifest import file_entry, read_sealed, sealed
 from lisdata.storage.staging import staged_folder
 from lisdata.token_formats import EXPORTED, IMPORTED, export_tokens, import_tokens
 from lisdata.token_formats.notes import NOTES_FOLDER
@@ -151,6 +153,59 @@ def test_notes_that_were_changed_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(DamagedShardError, match=r"export\.json"):
         import_tokens("megatron", tmp_path / "there", tmp_path / "after")
+
+
+BAD_NOTES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "report": (lambda body: body["manifest"].update(report=5), r"manifest\.report: expected an object"),
+    "counts": (lambda body: body["manifest"].update(counts=[3]), r"manifest\.counts: expected an object"),
+    "other counts": (lambda body: body["manifest"]["counts"].update(rows=3), r"counts\.rows: expected num_rows"),
+    "tokenizer": (lambda body: body["manifest"]["tokenizer"].update(sha256="00"), r"tokenizer\.sha256"),
+    "no vocabulary": (lambda body: body["files"].pop("characters.json"), r"tokenizer\.file: expected one of the files"),
+    "layout": (lambda body: body["manifest"].update(self_sha256="00"), "found 'self_sha256'"),
+    "manifest": (lambda body: rename_vocabulary(body, "manifest.json"), "found 'manifest.json'"),
+    "plan": (lambda body: rename_vocabulary(body, "Plan.json"), "found 'Plan.json'"),
+    "shard": (lambda body: rename_vocabulary(body, "tokens/part-00000.arrow"), "found 'tokens/part-00000.arrow'"),
+    "folder": (lambda body: rename_vocabulary(body, "sub/x.json"), "found 'sub/x.json'"),
+    "parts": (lambda body: rename_vocabulary(body, "tokens"), "found 'tokens'"),
+    "stranger": (lambda body: body["files"].update({"x.json": body["files"]["roles.json"]}), "found 'x.json'"),
+}
+
+
+def rename_vocabulary(body: dict[str, Any], name: str) -> None:
+    body["files"][name] = body["files"].pop("characters.json")
+    body["manifest"]["tokenizer"]["file"] = name
+
+
+@pytest.mark.parametrize("name", BAD_NOTES)
+def test_notes_that_make_no_dataset_are_refused_and_leave_none(name: str, encoded: Path, tmp_path: Path) -> None:
+    change, message = BAD_NOTES[name]
+    lisdata.export(encoded, tmp_path / "there", format="parquet")
+    change_notes(tmp_path / "there", change)
+
+    with pytest.raises(DamagedShardError, match=rf"export\.json: .*{message}"):
+        import_tokens("parquet", tmp_path / "there", tmp_path / "after")
+
+    assert not (tmp_path / "after").exists()
+
+
+def change_notes(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the notes, and seal them anew."""
+    path = folder / NOTES_FOLDER / "export.json"
+    body = read_sealed(path)
+    change(body)
+    path.write_bytes(sealed(body))
+
+
+def test_roles_that_are_none_leave_no_dataset(encoded: Path, tmp_path: Path) -> None:
+    lisdata.export(encoded, tmp_path / "there", format="parquet")
+    roles = tmp_path / "there" / NOTES_FOLDER / "roles.json"
+    roles.write_text("{}")
+    change_notes(tmp_path / "there", lambda body: body["files"].update({"roles.json": file_entry(roles)}))
+
+    with pytest.raises(LisDataError, match=r"roles\.json"):
+        import_tokens("parquet", tmp_path / "there", tmp_path / "after")
+
+    assert not (tmp_path / "after").exists()
 
 
 def test_a_vocabulary_that_was_changed_is_refused(encoded: Path, tmp_path: Path) -> None:

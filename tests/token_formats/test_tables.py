@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,15 @@ def test_files_of_other_columns_or_none_are_refused(tmp_path: Path) -> None:
         import_tokens("parquet", tmp_path, tmp_path / "after")
 
 
+@pytest.mark.parametrize("name", ["input_ids", "text"])
+def test_columns_of_one_name_are_refused(name: str, tmp_path: Path) -> None:
+    table = pa.table([IDS, IDS, IDS], ["input_ids", name, name])
+    pq.write_table(table, tmp_path / "a.parquet")
+
+    with pytest.raises(SchemaError, match=f"found '{name}' more than once"):
+        import_tokens("parquet", tmp_path / "a.parquet", tmp_path / "after")
+
+
 def test_a_byte_that_changed_in_a_parquet_page_of_ours_is_found(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     lisdata.write_tokens(tmp_path / "before", [generator.integers(0, 60_000, 3000)], vocab_size=60_000)
@@ -162,12 +172,39 @@ def test_a_folder_that_is_no_single_dataset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DamagedShardError, match="_data_files"):
         import_tokens("hf", tmp_path, tmp_path / "after")
     (tmp_path / "state.json").write_text(json.dumps({"_data_files": []}))
-    with pytest.raises(DamagedShardError, match="save_to_disk"):
+    with pytest.raises(DamagedShardError, match=r"data files of .*save_to_disk, each once, found \[\]"):
         import_tokens("hf", tmp_path, tmp_path / "after")
     splits = datasets.DatasetDict({"train": datasets.Dataset.from_dict({"input_ids": [[1]]})})
     splits.save_to_disk(tmp_path / "splits")
     with pytest.raises(SchemaError, match="found those of train"):
         import_tokens("hf", tmp_path / "splits", tmp_path / "after")
+
+
+@pytest.mark.parametrize("name", ["../other/data-00000-of-00001.arrow", "/{}", "sub/{}", "..", "", "a\\\\b"])
+def test_files_outside_the_folder_of_a_hugging_face_dataset_are_never_read(name: str, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs the library datasets")
+    for folder, ids in (("there", [[1, 2]]), ("other", [[3]])):
+        datasets.Dataset.from_dict({"input_ids": ids}).save_to_disk(tmp_path / folder)
+    change_data_files(tmp_path / "there", lambda names: [name.format(names[0])])
+
+    with pytest.raises(SchemaError, match=r"expected names .* folder"):
+        import_tokens("hf", tmp_path / "there", tmp_path / "after")
+
+
+def test_a_data_file_named_twice_is_refused(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs the library datasets")
+    datasets.Dataset.from_dict({"input_ids": [[1, 2]]}).save_to_disk(tmp_path / "there")
+    change_data_files(tmp_path / "there", lambda names: names * 3)
+
+    with pytest.raises(DamagedShardError, match="each once"):
+        import_tokens("hf", tmp_path / "there", tmp_path / "after")
+
+
+def change_data_files(folder: Path, change: Callable[[list[str]], list[str]]) -> None:
+    path = folder / "state.json"
+    state = json.loads(path.read_text())
+    names = change([entry["filename"] for entry in state["_data_files"]])
+    path.write_text(json.dumps(state | {"_data_files": [{"filename": name} for name in names]}))
 
 
 # -- WebDataset and Lance ----------------------------------------------------------------------------------------------

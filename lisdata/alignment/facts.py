@@ -242,12 +242,13 @@ def _mixed(*columns: UInt64) -> UInt64:
         state = np.full(len(columns[0]), seed, np.uint64)
         for column in columns:
             for half in (0, 1):
-                state = _finalised((state ^ column[:, half]) * np.uint64(factor) + np.uint64(seed))
+                state = finalised((state ^ column[:, half]) * np.uint64(factor) + np.uint64(seed))
         lanes.append(state)
     return np.stack(lanes, axis=1)
 
 
-def _finalised(state: UInt64) -> UInt64:
+def finalised(state: UInt64) -> UInt64:
+    """Mix all bits of each number into all bits (the finaliser of SplitMix64)."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return state ^ (state >> np.uint64(31))

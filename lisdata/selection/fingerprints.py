@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from lisdata.alignment.facts import iter_facts
+from lisdata.alignment.facts import finalised, iter_facts
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.companions import WHOLE_SOURCES, file_numbers, find_companions
 from lisdata.shards.same_as import key_pairs
@@ -142,9 +142,5 @@ def _shingle_hashes(words: list[str]) -> UInt64:
 
 
 def _mixed(state: UInt64) -> UInt64:
-    """Mix all bits of each number into all bits, and 0 too (the step and finaliser of SplitMix64)."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: UInt64 = state ^ (state >> np.uint64(31))
-    return mixed
+    """Mix all bits of each number into all bits, and 0 too (a step of SplitMix64)."""
+    return finalised(state + np.uint64(0x9E3779B97F4A7C15))

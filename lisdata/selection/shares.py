@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from lisdata.alignment.facts import finalised
 from lisdata.kernels.arrays import fixed_rows, one_array
 from lisdata.runs import JsonDict, OnProgress
 from lisdata.schema import ContentKind
 from lisdata.selection.selecting import Bools, Choice, select
 from lisdata.shards import IncidenceDataset, Part
-from lisdata.shards.companions import find_companions, with_companions
+from lisdata.shards.companions import file_numbers, find_companions, with_companions
 
 UInt64 = npt.NDArray[np.uint64]
 By = Literal["record", "input", "content"]
@@ -56,18 +57,16 @@ class HashShare:
 
     def is_taken(self, dataset: IncidenceDataset, part: Part) -> Bools:
         """See `Choice`."""
-        if self.by == "input":
+        if self.by == "input" and part.inputs:  # what was made in memory has none, and goes by record
             refuse_sorted(dataset)
             scopes = [entry.scope for entry in dataset.inputs]
             in_share = self._holds(hash_texts(scopes, self.seed))
-            return np.concatenate(
-                [in_share[_inputs(part, batch)] for batch in part.iter_batches("structures", ("source",))] or [_NONE]
-            )
+            return in_share[file_numbers(part)]
         found = [
             self._of_records(batch.column("record_id")) for batch in part.iter_batches("structures", ("record_id",))
         ]
         by_record = np.concatenate(found or [_NONE])
-        return by_record if self.by == "record" else self._of_contents(part, by_record)
+        return self._of_contents(part, by_record) if self.by == "content" else by_record
 
     def _holds(self, hashes: UInt64) -> Bools:
         if self.end >= _END:
@@ -96,7 +95,7 @@ class HashShare:
         matters = np.isin(np.asarray(one_array(table.column("kind"))), kinds)
         salt = np.uint64(xxhash.xxh3_64_intdigest(b"content", seed=self.seed % _END))
         keys = fixed_rows(one_array(table.column("key"))).copy().view("<u8").reshape(-1, 2)
-        return matters, matters & ~self._holds(_finalised(keys[:, 0] ^ salt))
+        return matters, matters & ~self._holds(finalised(keys[:, 0] ^ salt))
 
 
 _NONE: Bools = np.zeros(0, np.bool_)
@@ -112,19 +111,6 @@ def hash_texts(texts: list[str], seed: int) -> UInt64:
     """Return a hash of each text, the same on every machine."""
     digest, seed = xxhash.xxh3_64_intdigest, seed % _END
     return np.array([digest(text.encode(), seed=seed) for text in texts], np.uint64)
-
-
-def _finalised(state: UInt64) -> UInt64:
-    """Mix all bits of each number into all bits (the finaliser of SplitMix64)."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: UInt64 = state ^ (state >> np.uint64(31))
-    return mixed
-
-
-def _inputs(part: Part, batch: Any) -> npt.NDArray[np.int64]:
-    files: npt.NDArray[np.int64] = np.asarray(batch.column("source").field("file")).astype(np.int64) + part.first_file
-    return files
 
 
 def _any_in_row(column: Any, is_marked: Bools) -> Bools:

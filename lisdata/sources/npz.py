@@ -118,6 +118,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, seen: set[st
     try:
         return archive.read(member)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, zlib.error) as error:
+        # zipfile says NotImplementedError of a member that asks for a newer version, or holds patched data
         raise _MalformedNpzError(at, f"a whole member {name[:80]!r}", str(error) or "its end") from None
 
 

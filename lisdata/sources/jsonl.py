@@ -100,6 +100,7 @@ class TextBatch:
     field_role: list[int] = field(default_factory=list)
     field_content: list[int] = field(default_factory=list)
     field_mention: list[int] = field(default_factory=list)
+    _roles: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def labels(self) -> LabelBuilder:
@@ -113,9 +114,9 @@ class TextBatch:
         if record.mentions:
             self._append_mentions(record.mentions)
         if record.layout is not None:
-            self._append_field(Role(UNIT, LAYOUT), (ContentKind.JSON, record.layout.encode()), -1)
+            self._append_field(UNIT, LAYOUT, (ContentKind.JSON, record.layout.encode()), -1)
         if record.line is not None:
-            self._append_field(Role(UNIT, LINE), (ContentKind.BYTES, record.line), -1)
+            self._append_field(UNIT, LINE, (ContentKind.BYTES, record.line), -1)
         self.documents.append(document)
         self.begin.append(begin)
         self.end.append(end)
@@ -132,12 +133,15 @@ class TextBatch:
     def _append_members(self, relation: str, members: dict[str, Any], mention: int) -> None:
         if all(map(is_side, members)):
             for name, value in members.items():
-                self._append_field(Role(relation, FIELD + name), json_to_content(value), mention)
+                self._append_field(relation, FIELD + name, json_to_content(value), mention)
         else:
-            self._append_field(Role(relation, FIELDS), json_to_content(members), mention)
+            self._append_field(relation, FIELDS, json_to_content(members), mention)
 
-    def _append_field(self, role: Role, content: tuple[ContentKind, bytes], mention: int) -> None:
-        self.field_role.append(self.labels.role(role))
+    def _append_field(self, relation: str, side: str, content: tuple[ContentKind, bytes], mention: int) -> None:
+        code = self._roles.get((relation, side))
+        if code is None:
+            code = self._roles[relation, side] = self.labels.role(Role(relation, side))
+        self.field_role.append(code)
         self.field_content.append(self.contents.add(*content))
         self.field_mention.append(mention)
 

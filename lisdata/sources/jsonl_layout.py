@@ -74,6 +74,15 @@ def find_layout(line: bytes, record: dict[str, Any], options: JsonlOptions) -> L
 
     `record` is what `line` holds, its entities objects with start, end and id.
     """
+    for style in likely_styles(line):
+        ending = _ending(line, record, STYLES[style])
+        if ending is not None:
+            return layout_of(record, options, style, ending)
+    return None
+
+
+def layout_of(record: dict[str, Any], options: JsonlOptions, style: str, ending: str) -> LineLayout | None:
+    """Return the layout of a record in a style; None when its entities have their members in several orders."""
     entities = record.get(options.entities_field, [])
     names = list(record)
     text_at = names.index(options.text_field)
@@ -82,12 +91,6 @@ def find_layout(line: bytes, record: dict[str, Any], options: JsonlOptions) -> L
     if all(key[:3] == ENTITY_KEYS for key in keys):
         keys = {()}
     if len(keys) > 1:
-        return None
-    for style in _likely_styles(line):
-        ending = _ending(line, record, STYLES[style])
-        if ending is not None:
-            break
-    else:
         return None
     return LineLayout(
         style=style,
@@ -98,7 +101,8 @@ def find_layout(line: bytes, record: dict[str, Any], options: JsonlOptions) -> L
     )
 
 
-def _likely_styles(line: bytes) -> list[str]:
+def likely_styles(line: bytes) -> list[str]:
+    """Return the names of the styles that a line may be written in, the likeliest first."""
     spacings = ("spaced", "compact") if b'": ' in line else ("compact",)
     escapings = ("-ascii", "") if b"\\u" in line and line.isascii() else ("",)
     return [spacing + escaping for spacing in spacings for escaping in escapings]

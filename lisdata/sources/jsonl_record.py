@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.json_text import JsonPath, JsonTextError, NumberText, locate, read_json, write_json
-from lisdata.sources.jsonl_layout import ENTITY_KEYS, JsonlOptions, find_layout
+from lisdata.sources.jsonl_layout import ENTITY_KEYS, JsonlOptions, LineLayout, find_layout, layout_of
+from lisdata.sources.jsonl_usual import read_usual, spelled
 from lisdata.sources.layouts import layout_to_text
 from lisdata.sources.lines import LineError
 
 _MAX_DIGITS = 18  # of an offset: more cannot be inside any text
+_MAX_USUAL_BYTES = 1 << 20  # a longer line is not written again whole to compare it, but piece by piece
 _BLANK = " \t\r\n"
 _INK = re.compile(rb"[^ \t\r\n]")
 
@@ -46,10 +49,41 @@ def parse_line(line: bytes, options: JsonlOptions, prefixes: IdPrefixes) -> Json
     if not _INK.search(line):
         return JsonlRecord(text="", members={}, line=line)
     try:
+        if len(line) <= _MAX_USUAL_BYTES and (usual := read_usual(line, options, prefixes)) is not None:
+            return _usual_record(line, *usual, options, prefixes)
         record, mentions = _parse_record(line, options, prefixes)
         return _to_record(line, record, mentions, options, prefixes)
     except RecursionError as error:
         raise LineError(0, "JSON of fewer levels", "values too deep in each other to be kept") from error
+
+
+def _usual_record(
+    line: bytes, record: dict[str, Any], style: str, ending: str, options: JsonlOptions, prefixes: IdPrefixes
+) -> JsonlRecord:
+    """Return the record that `read_usual` has read."""
+    layout = layout_of(record, options, style, ending)
+    text, entities = record.pop(options.text_field), record.pop(options.entities_field, ())
+    mentions = tuple(
+        Mention(
+            begin=entity.pop("start"),
+            end=entity.pop("end"),
+            name=prefixes.expand(entity.pop("id")),
+            members=spelled(entity),
+        )
+        for entity in entities
+    )
+    return JsonlRecord(
+        text=text,
+        mentions=mentions,
+        members=spelled(record),
+        layout=None if layout is None else _layout_text(layout),
+        line=line if layout is None else None,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _layout_text(layout: LineLayout) -> str | None:
+    return layout_to_text(layout)
 
 
 def _parse_record(
@@ -100,7 +134,7 @@ def _to_record(
         text=record[options.text_field],
         mentions=mentions,
         members={k: v for k, v in record.items() if k not in (options.text_field, options.entities_field)},
-        layout=None if layout is None else layout_to_text(layout),
+        layout=None if layout is None else _layout_text(layout),
         line=line if layout is None else None,
     )
 

@@ -16,8 +16,12 @@ from lisdata.inputs import InputSlice, find_inputs
 from lisdata.records import TextRecords
 from lisdata.registry import load_source
 from lisdata.schema import ContentKind
+from lisdata.sources import jsonl_record
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.jsonl import JSONL, JsonlOptions
+from lisdata.sources.jsonl_record import JsonlRecord
+from lisdata.sources.jsonl_usual import read_usual
+from lisdata.sources.lines import LineError
 from lisdata.structure import StructureReader
 
 WIKIDATA = "http://www.wikidata.org/entity/"
@@ -276,3 +280,54 @@ def test_a_name_that_a_prefix_makes_is_made_from_one_short_id(name: str) -> None
     prefixes = IdPrefixes.parse(["Q=i:"])
 
     assert prefixes.restore(prefixes.expand(name)) == {"i:Q1": "Q1"}.get(name, name)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+_ENTITIES = st.fixed_dictionaries(
+    {"start": st.just(0), "end": st.integers(-1, 4), "id": st.text(max_size=3) | st.just("Q1")},
+    optional={"type": _VALUES},
+)
+
+
+_CHANGES = (("", ""), ("0", "-0"), ("1", "1.0"), ("}", "} "), ("e", "E"), ('"a"', '"text"'), ("u0", "u00e0"))
+
+
+def parsed(line: bytes, options: JsonlOptions, prefixes: IdPrefixes) -> JsonlRecord | tuple[int, str, str]:
+    """The record, or what is wrong about it."""
+    try:
+        return jsonl_record.parse_line(line, options, prefixes)
+    except LineError as error:
+        return error.at, error.expected, error.found
+
+
+@given(
+    record=st.dictionaries(st.sampled_from(["text", "a", "b#", "é"]), _VALUES, max_size=3),
+    text=st.text(max_size=6),
+    entities=st.none() | st.lists(_ENTITIES, max_size=2),
+    ascii_only=st.booleans(),
+    separators=st.sampled_from([(", ", ": "), (",", ":"), (" ,", ":")]),
+    change=st.sampled_from(_CHANGES),
+    end=st.sampled_from(["", "\n", "\r\n"]),
+)  # fmt: skip
+def test_the_fast_road_reads_what_the_exact_one_reads(
+    record: dict[str, Any], text: str, entities: list[Any] | None, ascii_only: bool, separators: tuple[str, str],
+    change: tuple[str, str], end: str,
+) -> None:  # fmt: skip
+    record = {**record, "text": text} | ({} if entities is None else {"entities": entities})
+    line = json.dumps(record, ensure_ascii=ascii_only, separators=separators).replace(*change, 1) + end
+    prefixes = IdPrefixes.parse(["Q=i:"])
+    data = line.encode(errors="surrogatepass")
+    fast = parsed(data, JsonlOptions(), prefixes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl_record, "_MAX_USUAL_BYTES", -1)
+        assert parsed(data, JsonlOptions(), prefixes) == fast
+
+
+def test_the_fast_road_is_taken_where_nothing_is_odd() -> None:
+    line = b'{"id": 7, "text": "a b", "entities": [{"start": 0, "end": 1, "id": "Q1"}], "meta": {"score": 0.5}}\n'
+    assert read_usual(line, JsonlOptions(), IdPrefixes({})) is not None
+    assert read_usual(line.replace(b"0.5", b"0.50"), JsonlOptions(), IdPrefixes({})) is None

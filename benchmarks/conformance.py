@@ -52,7 +52,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="only suites whose name matches one (patterns)")
-    parser.add_argument("--shared", type=Path, default=None, help="the folder with the suites (data/kg)")
+    parser.add_argument("--shared", type=Path, default=None, help="the folder that has data/kg with the suites")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()

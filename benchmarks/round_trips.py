@@ -104,7 +104,7 @@ def main() -> None:
     """Print the table and its totals."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="only files whose path in data/kg matches one")
-    parser.add_argument("--shared", type=Path, default=None, help="the folder with the real files (data/kg)")
+    parser.add_argument("--shared", type=Path, default=None, help="the folder that has data/kg with the real files")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lisdata.sources.graph_layout import COMMENTS, GraphForm, GraphOptions
@@ -117,19 +118,26 @@ def _check_attributes(line: str, delimiter: str | None) -> None:
     What is no literal is left for networkx to refuse.
     """
     fields = line.split(delimiter, 2)
-    if len(fields) < 3:
-        return
+    fault = _attribute_fault(fields[2], delimiter) if len(fields) == 3 else None
+    if fault is not None:
+        raise GraphError(fault[0], f"{fault[1]}{line[:_SHOWN]!r}")
+
+
+@lru_cache(maxsize=4096)  # most edges of a list have the attributes of another
+def _attribute_fault(attributes: str, delimiter: str | None) -> tuple[str, str] | None:
+    """Return what is expected of an edge's attributes, and how what is found begins; None where nothing is wrong."""
     try:
-        tree = ast.parse(fields[2].strip(), mode="eval").body
-        joined = ("," if delimiter == "," else " ").join(fields[2].split(delimiter))
+        tree = ast.parse(attributes.strip(), mode="eval").body
+        joined = ("," if delimiter == "," else " ").join(attributes.split(delimiter))
         read = ast.parse(joined.strip(), mode="eval").body
         repeated = [key for part in ast.walk(tree) if isinstance(part, ast.Dict) for key in _repeated(part)]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        return
+        return None
     if repeated:
-        raise GraphError("each attribute of an edge once", f"{repeated[0]!r} again in {line[:_SHOWN]!r}")
+        return "each attribute of an edge once", f"{repeated[0]!r} again in "
     if isinstance(tree, ast.List | ast.Tuple | ast.Set) or ast.dump(tree) != ast.dump(read):
-        raise GraphError("attributes {'name': value, ...} with the delimiter in no text", repr(line[:_SHOWN]))
+        return "attributes {'name': value, ...} with the delimiter in no text", ""
+    return None
 
 
 def _repeated(mapping: ast.Dict) -> Iterator[Any]:

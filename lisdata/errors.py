@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_MAX_SHOWN = 500  # characters of what was found: a message is read by people
+
 
 class LisDataError(Exception):
     """Data, a file or a dataset is wrong; the command line exits with 1."""
@@ -37,7 +39,8 @@ class BadRecordError(LisDataError):
     ) -> None:
         self.place, self.expected, self.found, self.begin, self.end = place, expected, found, begin, end
         self.data = data
-        super().__init__(f"{place}: expected {expected}, found {found}")
+        shown = found if len(found) <= _MAX_SHOWN else f"{found[:_MAX_SHOWN]}... ({len(found)} characters)"
+        super().__init__(f"{place}: expected {expected}, found {shown}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return _bad_record, (self.place, self.expected, self.found, self.begin, self.end, self.data)

@@ -115,6 +115,14 @@ def check_inside(directory: Path, name: str) -> Path:
     return directory / name
 
 
+def check_linked_inside(directory: Path, name: str) -> Path:
+    """Return directory / name; raise SchemaError when the name, or a link that it stands for, leaves the folder."""
+    path = check_inside(directory, name)
+    if not path.resolve().is_relative_to(directory.resolve()):
+        raise SchemaError(f"{path}: expected a file inside the folder, found a link to {path.resolve()}")
+    return path
+
+
 def _check_name(name: str, what: StrPath) -> None:
     parts = Path(name).parts
     is_name = "\0" not in name and len(os.fsencode(name)) <= _MAX_NAME_BYTES

@@ -24,7 +24,7 @@ _UNQUOTED_END = re.compile(rf"=[{_SPACE}]*+[^{_SPACE}\"'][^{_SPACE}]*$")
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
-# Elements that end by themselves where another of their kind begins, unless an element stands between that counts.
+# Elements that end by themselves where another of their kind begins: inside of another element one of a name is open.
 _ENDED = frozenset(
     ("html", "head", "body", "p", "li", "dd", "dt", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "option")
 )
@@ -128,9 +128,13 @@ def find_too_many_reopened(text: str) -> int | None:
 
 
 def iter_tags(text: str) -> Iterator[_Tag]:
-    """Yield the tags but for those of elements without contents."""
+    """Yield the tags but for those of elements without contents.
+
+    The depth counts too much rather than too little: a <p> that has ended counts until the element around it ends.
+    """
     open_: list[str] = []
-    num_foreign = at = 0
+    ended: list[set[str]] = [set()]  # names of those that end by themselves, inside of each open element
+    num_ended = num_foreign = at = 0
     is_foreign = False  # surely inside of SVG or MathML, where a tag may close its own element
     blind_until = 0  # end tags before that close nothing
     while (found := _TOKEN.search(text, at)) is not None:
@@ -147,9 +151,10 @@ def iter_tags(text: str) -> Iterator[_Tag]:
             is_sure = at > blind_until
             if open_ and open_[-1] == name and is_sure:
                 open_.pop()
+                num_ended -= len(ended.pop())
                 if name in _FOREIGN:
                     num_foreign, is_foreign = num_foreign - 1, False
-            yield _Tag(found.start(), len(open_), name, attributes, is_end=True, is_sure=is_sure)
+            yield _Tag(found.start(), len(open_) + num_ended, name, attributes, is_end=True, is_sure=is_sure)
             continue
         is_foreign = (is_foreign or name in _FOREIGN) and name not in _LEAVING
         if is_foreign and _is_self_closing(attributes):
@@ -157,10 +162,14 @@ def iter_tags(text: str) -> Iterator[_Tag]:
             continue
         if num_foreign or not (name in _VOID or name in _ENDED):
             open_.append(name)
+            ended.append(set())
             num_foreign += name in _FOREIGN
         elif name in _VOID:
             continue
-        yield _Tag(found.start(), len(open_), name, attributes)
+        elif name not in ended[-1]:
+            ended[-1].add(name)
+            num_ended += 1
+        yield _Tag(found.start(), len(open_) + num_ended, name, attributes)
 
 
 def _pass_over(text: str, found: re.Match[str], *, is_raw: bool, may_be_foreign: bool) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from lisdata.sources.namespaces import NAMESPACE_HELP, check_namespace
 from lisdata.sources.random_access import MAX_COPY_MIB, local_path
 from lisdata.sources.sql_cells import spell_column
 from lisdata.sources.sql_schema import SqlTable, TableReadError, referenced_columns, resolve_keys
-from lisdata.sources.sql_sqlite import SqliteDatabase, UndecodableText, find_unfinished, open_sqlite
+from lisdata.sources.sql_sqlite import SqliteDatabase, UndecodableText, find_cut, find_unfinished, open_sqlite
 from lisdata.sources.sql_urls import is_database, register
 
 register()  # so that a run finds databases among its inputs
@@ -85,6 +85,10 @@ class SqlSource:
                 reject(bad_file(piece, "an SQLite database", str(error)))
                 return
             with closing(connection):
+                cut = find_cut(path)
+                if cut is not None:
+                    reject(bad_file(piece, "a whole SQLite database", cut))
+                    return
                 yield from _DatabaseReader(piece, options, reject, SqliteDatabase(connection)).read()
 
 

@@ -14,6 +14,7 @@ from lisdata.records import ForeignKey
 from lisdata.sources.sql_schema import SqlColumn, SqlIndex, SqlKey, SqlTable, TableReadError
 
 _MAX_ROWS = 1 << 15
+_HEADER_BYTES = 100
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
 _VIRTUAL_COLUMN = 1
 # Words of a table's SQL that say what is not kept; texts and names are blanked before they are looked for.
@@ -44,6 +45,26 @@ def find_unfinished(path: str) -> str | None:
         beside = Path(path + suffix)
         if beside.is_file() and (size := beside.stat().st_size):
             return f"a {name} of {size} bytes beside it"
+    return None
+
+
+def find_cut(path: str) -> str | None:
+    """Return what says that bytes of a database file are missing: SQLite reads NULL where a page is cut."""
+    size = Path(path).stat().st_size
+    with Path(path).open("rb") as stream:
+        header = stream.read(_HEADER_BYTES)
+    if not size:
+        return None  # a database without tables
+    if len(header) < _HEADER_BYTES:
+        return f"{size} bytes, less than its header has"
+    page_bytes = int.from_bytes(header[16:18], "big")
+    page_bytes = 1 << 16 if page_bytes == 1 else page_bytes
+    if not page_bytes or size % page_bytes:
+        return f"{size} bytes, no whole number of its pages of {page_bytes}"
+    num_pages = int.from_bytes(header[28:32], "big")
+    is_counted = header[24:28] == header[92:96]  # old programs change the file and leave the count as it is
+    if is_counted and num_pages * page_bytes > size:
+        return f"{size // page_bytes} pages, fewer than the {num_pages} that its header counts"
     return None
 
 

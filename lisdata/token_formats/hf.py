@@ -16,7 +16,7 @@ from lisdata.json_shape import find_mismatch, shown
 from lisdata.paths import StrPath
 from lisdata.registry import ExportReport
 from lisdata.settings import build_settings
-from lisdata.shards.manifest import check_inside
+from lisdata.shards.manifest import check_linked_inside
 from lisdata.token_formats.arrow_tables import find_columns, iter_rows
 from lisdata.token_formats.formats import ImportOptions
 from lisdata.token_formats.importing import write_rows
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 _STATE_SHAPE = {"_data_files": [{"filename": str}]}
+# What the library raises, on purpose or not, for a folder that is wrong.
+_LIBRARY_ERRORS = (pa.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError, RecursionError)
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _ROWS_AT_ONCE = 1 << 12
 
@@ -52,7 +54,7 @@ class HuggingFaceFormat:
         _check_folder(source)
         try:
             found = datasets.load_from_disk(source)
-        except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
+        except _LIBRARY_ERRORS as error:
             raise DamagedShardError(f"{source}: expected a folder of datasets.save_to_disk, found {error}") from error
         return _rows_of(found, options, str(source))
 
@@ -77,6 +79,11 @@ def from_hf_dataset(dataset: datasets.Dataset, to: StrPath, **options: Any) -> d
     `options` are those of `ImportOptions`; the manifest's `report` counts the columns that were left out.
     """
     settings = build_settings(ImportOptions, options, "from_hf_dataset")
+    if not isinstance(dataset, _library().Dataset):
+        advice = (
+            "one split of it" if isinstance(dataset, dict) else "one whose rows are there, such as load_dataset gives"
+        )
+        raise ValueError(f"expected a datasets.Dataset, got {type(dataset).__name__}: give {advice}")
     return write_rows(_rows_of(dataset, settings, "the dataset"), to, vocab_size=settings.vocab_size)
 
 
@@ -130,7 +137,7 @@ def _check_folder(source: Path) -> None:
         # The library would follow a path out of the folder.
         if len(Path(name).parts) != 1:
             raise SchemaError(f"{source / _STATE}: expected names of files in this folder, found {name!r}")
-        path = check_inside(source, name)
+        path = check_linked_inside(source, name)
         if not path.is_file() or _last_bytes(path, len(_END_OF_STREAM)) != _END_OF_STREAM:
             raise DamagedShardError(f"{path}: expected an Arrow stream, whole to its end, found none")
 

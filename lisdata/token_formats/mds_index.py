@@ -14,7 +14,7 @@ import xxhash
 from lisdata.decompression import MAX_EXPANSION, SMALL_EXPANSION_BYTES, decompressed
 from lisdata.errors import DamagedShardError, SchemaError
 from lisdata.json_shape import COUNT, MapOf, find_mismatch
-from lisdata.shards.manifest import check_inside
+from lisdata.shards.manifest import check_linked_inside
 
 MAX_SHARD_BYTES = 2**32 - 1  # offsets are uint32
 _FILE = {"basename": str, "bytes": COUNT, "hashes": MapOf(str)}
@@ -125,7 +125,7 @@ def read_index(folder: Path) -> list[MdsShard]:
 
 def _shard(folder: Path, entry: dict[str, Any]) -> MdsShard:
     raw, packed, compression = entry["raw_data"], entry["zip_data"], entry["compression"]
-    path = check_inside(folder, raw["basename"])
+    path = check_linked_inside(folder, raw["basename"])
     names, encodings, sizes = entry["column_names"], entry["column_encodings"], entry["column_sizes"]
     if entry["format"] != "mds" or entry["version"] != 2:
         raise SchemaError(f"{path}: expected MDS of version 2, found {entry['format']} of {entry['version']}")
@@ -139,7 +139,7 @@ def _shard(folder: Path, entry: dict[str, Any]) -> MdsShard:
     if compression is not None and compression.split(":")[0] != "zstd":
         raise SchemaError(f"{path}: expected no compression, or zstd, found {compression}")
     is_raw_there = path.is_file() or packed is None
-    stored = path if is_raw_there else check_inside(folder, packed["basename"])
+    stored = path if is_raw_there else check_linked_inside(folder, packed["basename"])
     hashes = {path: raw["hashes"]} | ({} if packed is None else {folder / packed["basename"]: packed["hashes"]})
     return MdsShard(
         path=path,

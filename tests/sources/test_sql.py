@@ -227,6 +227,26 @@ def test_a_damaged_page_is_a_bad_record_and_other_tables_are_kept(tmp_path: Path
         convert("sql", path, tmp_path / "stopped")
 
 
+@pytest.mark.parametrize("missing", [1, 100, 1023, 1024, 2048, 30_000])
+def test_a_file_whose_last_pages_are_cut_is_refused(missing: int, tmp_path: Path) -> None:
+    rows = ", ".join(f"('row{n:06}')" for n in range(5000))
+    path = database(tmp_path / "t.db", f"pragma page_size = 1024; create table t (a); insert into t values {rows}")
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - missing])
+
+    with pytest.raises(BadRecordError, match=r"t\.db@0: expected .* SQLite database, found (\d+ bytes|.* malformed)"):
+        convert("sql", path, tmp_path / "data")
+
+
+def test_a_file_shorter_than_a_header_is_refused_and_an_empty_one_is_a_database(tmp_path: Path) -> None:
+    (tmp_path / "t.db").write_bytes(b"x")
+    (tmp_path / "empty.db").write_bytes(b"")
+
+    with pytest.raises(BadRecordError, match="found 1 bytes, less than its header has"):
+        convert("sql", tmp_path / "t.db", tmp_path / "data")
+    assert convert("sql", tmp_path / "empty.db", tmp_path / "empty")["inputs"][0]["records"]["seen"] == 0
+
+
 @pytest.mark.parametrize("data", [b"SQLite format 3\0 and then nothing", b"no database at all" * 100])
 def test_what_is_no_database_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t.db").write_bytes(data)

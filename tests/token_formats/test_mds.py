@@ -124,6 +124,15 @@ def test_an_index_that_does_not_fit_is_refused(name: str, copy: Path, tmp_path: 
         import_tokens("mds", copy, tmp_path / "after")
 
 
+def test_a_link_out_of_the_folder_is_not_followed(copy: Path, tmp_path: Path) -> None:
+    path = copy / "shard.00001.mds"
+    path.rename(tmp_path / "outside.mds")
+    path.symlink_to(tmp_path / "outside.mds")
+
+    with pytest.raises(SchemaError, match="expected a file inside the folder, found a link to"):
+        import_tokens("mds", copy, tmp_path / "after")
+
+
 def test_pickled_columns_are_never_read(copy: Path, tmp_path: Path) -> None:
     for shard in range(3):
         change_index(copy, lambda index, at=shard: index["shards"][at]["column_encodings"].__setitem__(0, "pkl"))  # type: ignore[misc]

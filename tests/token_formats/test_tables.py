@@ -191,6 +191,30 @@ def test_files_outside_the_folder_of_a_hugging_face_dataset_are_never_read(name:
         import_tokens("hf", tmp_path / "there", tmp_path / "after")
 
 
+def test_a_link_out_of_the_folder_of_a_hugging_face_dataset_is_not_followed(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs the library datasets")
+    datasets.Dataset.from_dict({"input_ids": [[1, 2]]}).save_to_disk(tmp_path / "there")
+    (data,) = (tmp_path / "there").glob("*.arrow")
+    (tmp_path / "there/inside.arrow").symlink_to(data.rename(tmp_path / "there/moved"))
+    change_data_files(tmp_path / "there", lambda _: ["inside.arrow"])
+    assert import_tokens("hf", tmp_path / "there", tmp_path / "kept")["counts"]["rows"] == 1
+    (tmp_path / "there/inside.arrow").unlink()
+    (tmp_path / "there/inside.arrow").symlink_to((tmp_path / "there/moved").rename(tmp_path / "outside"))
+
+    with pytest.raises(SchemaError, match="expected a file inside the folder, found a link to"):
+        import_tokens("hf", tmp_path / "there", tmp_path / "after")
+
+
+@pytest.mark.parametrize("info", ["[1]", "[" * 100_000, "3", "{"])
+def test_a_wrong_description_of_a_hugging_face_dataset_is_one_clear_line(info: str, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs the library datasets")
+    datasets.Dataset.from_dict({"input_ids": [[1, 2]]}).save_to_disk(tmp_path / "there")
+    (tmp_path / "there/dataset_info.json").write_text(info)
+
+    with pytest.raises(DamagedShardError, match=r"expected a folder of datasets\.save_to_disk, found"):
+        import_tokens("hf", tmp_path / "there", tmp_path / "after")
+
+
 def test_a_data_file_named_twice_is_refused(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="needs the library datasets")
     datasets.Dataset.from_dict({"input_ids": [[1, 2]]}).save_to_disk(tmp_path / "there")
@@ -246,3 +270,29 @@ def test_the_library_lance_reads_our_dataset(tmp_path: Path) -> None:
     names = dataset.schema.names
     assert [{name: row[name] for name in names} for row in found] == rows_of(dataset, names)
     assert [row["record_id"] for row in found] == [row["record_id"] for row in dataset]
+
+
+# -- oddities of others ------------------------------------------------------------------------------------------------
+
+
+def test_ids_of_rows_that_are_all_empty_have_no_type_yet_and_are_taken(tmp_path: Path) -> None:
+    untyped = pa.array([[], []], pa.list_(pa.null()))
+    path = write_table(tmp_path / "a.parquet", input_ids=untyped, labels=untyped)
+
+    manifest = import_tokens("parquet", path, tmp_path / "after")
+
+    assert (manifest["num_rows"], manifest["num_tokens"]) == (2, 0)
+    assert manifest["report"] == {"left out column labels": 2}
+    path = write_table(tmp_path / "b.parquet", input_ids=pa.array([[None]], pa.list_(pa.null())))
+    with pytest.raises(SchemaError, match="found nulls among them"):
+        import_tokens("parquet", path, tmp_path / "never")
+
+
+def test_splits_and_streams_are_refused_with_what_to_give(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="needs the library datasets")
+    one = datasets.Dataset.from_dict({"input_ids": [[1]]})
+
+    with pytest.raises(ValueError, match="got DatasetDict: give one split of it"):
+        lisdata.from_hf_dataset(datasets.DatasetDict({"train": one}), tmp_path / "after")
+    with pytest.raises(ValueError, match="got IterableDataset: give one whose rows are there"):
+        lisdata.from_hf_dataset(one.to_iterable_dataset(), tmp_path / "after")

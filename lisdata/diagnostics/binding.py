@@ -11,17 +11,15 @@ What stands in the prefix beside the true fact:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import factorial
-from pathlib import Path
 
 import numpy as np
 import orjson
 
 from lisdata.diagnostics.chains import DOMAINS, ChainFact, ChainWorld
 from lisdata.diagnostics.templates import num_variants, write_sentence
-from lisdata.exporters.targets import replacing
 from lisdata.sources.fact_text import Fact, write_line
 
 SETTINGS = ("single", "same-entities", "same-relation", "swapped-roles")
@@ -134,16 +132,6 @@ def iter_evaluation(world: ChainWorld, arity: int, setting: str, count: int, see
     order = rng.permutation(world.num_facts_of(arity))[:count]
     for number in order.tolist():
         yield draw_example(world, world.fact_of(arity, number), setting, rng, NUM_DISTRACTORS)
-
-
-def write_examples(path: Path, examples: Iterator[Example] | Sequence[Example]) -> int:
-    """Write the lines of examples, the whole file or nothing; return how many."""
-    count = 0
-    with replacing(path) as stream:
-        for example in examples:
-            stream.write(example.to_line())
-            count += 1
-    return count
 
 
 def copy_score(line: bytes) -> float:

@@ -19,6 +19,7 @@ DOMAINS: dict[str, tuple[str, ...]] = {
     "school": ("freshman", "sophomore", "junior", "senior", "graduate", "alumnus"),
     "church": ("acolyte", "deacon", "priest", "bishop", "archbishop", "cardinal"),
 }
+NAME_SETS = ("train", "dev", "test")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _NAME_LENGTHS = (2, 8)
 
@@ -33,6 +34,13 @@ def draw_names(count: int, seed: int, *, taken: frozenset[str] = frozenset()) ->
         if name not in taken:
             names[name] = None
     return tuple(names)
+
+
+def draw_name_sets(count: int, num_unseen: int, seed: int) -> dict[str, tuple[str, ...]]:
+    """Return `NAME_SETS`, disjoint: `count` names for training, `num_unseen` each for development and test."""
+    names = draw_names(count + 2 * num_unseen, seed)
+    cuts = (0, count, count + num_unseen, len(names))
+    return {name: names[begin:end] for name, begin, end in zip(NAME_SETS, cuts[:-1], cuts[1:], strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,9 @@ def score_names(model: nn.Module, batches: Iterable[Batch]) -> dict[str, ExactMa
             logits = model(**model_inputs(model, moved)).float()
             targets = moved["input_ids"][:, 1:]
             names, first = find_names(moved)
+            row = torch.arange(len(targets), device=device)[:, None].expand_as(targets)
             for reading, is_scored in (("all", names), ("predicted", names & ~first)):
-                _add(sums[reading], logits, targets, is_scored[:, 1:])
+                add_scores(sums[reading], logits, targets, row.masked_fill(~is_scored[:, 1:], -1))
     return sums
 
 
@@ -69,13 +70,16 @@ def find_names(batch: Batch) -> tuple[Tensor, Tensor]:
     return names, names & (occurrence == first)
 
 
-def _add(sums: ExactMatchSums, logits: Tensor, targets: Tensor, is_scored: Tensor) -> None:
-    has_any = is_scored.any(1)
-    best = logits.topk(min(max(TOP_KS), logits.shape[-1]), dim=-1).indices == targets[..., None]
+def add_scores(sums: ExactMatchSums, logits: Tensor, targets: Tensor, example: Tensor) -> None:
+    """Add what logits (B, T, V) say of targets (B, T); `example` (B, T) numbers what is scored as one, -1: nothing."""
+    is_scored = example >= 0
+    number, member = example[is_scored].unique(return_inverse=True)
+    scores, wanted = logits[is_scored], targets[is_scored]
+    best = scores.topk(min(max(TOP_KS), scores.shape[-1]), dim=-1).indices == wanted[:, None]
     for k in TOP_KS:
-        is_right = best[..., :k].any(-1) | ~is_scored
-        sums.num_exact[k] += int((is_right.all(1) & has_any).sum())
-    nll = logits.logsumexp(-1) - logits.gather(-1, targets[..., None])[..., 0]
-    sums.nll += float(nll[is_scored].double().sum())
-    sums.num_characters += int(is_scored.sum())
-    sums.num_examples += int(has_any.sum())
+        is_wrong = ~best[:, :k].any(-1)
+        sums.num_exact[k] += len(number) - len(member[is_wrong].unique())
+    nll = scores.logsumexp(-1) - scores.gather(-1, wanted[:, None])[:, 0]
+    sums.nll += float(nll.double().sum())
+    sums.num_characters += len(wanted)
+    sums.num_examples += len(number)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from lisdata.atomic import write_atomically
 from lisdata.diagnostics.binding import SETTINGS, copy_score
-from lisdata.plots import plot_binding
-from lisdata.reproduce.context_growth import Spread, align_columns
+from lisdata.diagnostics.chains import NAME_SETS
+from lisdata.reproduce.context_growth import align_columns
+from lisdata.reproduce.spelling_report import Key, Published, SpellingTable, write_spelling_table
 
 JsonDict = dict[str, Any]
 FORMAT = "lisdata binding table 1"
 READINGS = {"all": "all names of the text", "predicted": "all names but the first"}
-_HIT = "char_top_5_exact"
 
 # (setting, chain, set) -> model -> (h@1, h@5, perplexity); None where the paper's table is cut off. LIS Tables 8 to 11.
 _B_AND_J = {
@@ -42,114 +38,42 @@ _B_L = {
     ("same-entities", 2, "train"): (0.973, 1.91),
     ("same-entities", 2, "test"): (0.872, 2.35),
 }
-PUBLISHED: dict[tuple[str, int, str], dict[str, tuple[float | None, float, float]]] = {
+PUBLISHED: dict[Key, dict[str, Published]] = {
     key: {"B": b, "J": j, **({"B_l": (None, *_B_L[key])} if key in _B_L else {})} for key, (b, j) in _B_AND_J.items()
 }
-ROWS = [(setting, arity, names) for setting in SETTINGS for arity in (2, 3) for names in ("train", "dev", "test")]
+ROWS: list[Key] = [(setting, arity, names) for setting in SETTINGS for arity in (2, 3) for names in NAME_SETS]
 
 
-def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
-    """Write table.txt, table.json and table.png of the runs to `directory`; return the first."""
-    variants = list(dict.fromkeys(run["variant"] for run in runs))
-    parts = [
-        "Names in a text spelled from the facts before it; mean ± standard deviation over seeds.",
-        "char_top_5_exact: every scored character among the five likeliest (the paper's hit@5).",
-        f"Scale: {', '.join(f'{name} {value}' for name, value in asdict(scale).items())}.",
-        f"Runs: {', '.join(f'{v} {_parameters(runs, v):,} parameters' for v in variants)}.",
-    ]
-    for reading, what in READINGS.items():
-        for figure, title in (
-            (_HIT, "char_top_5_exact"),
-            ("char_top_1_exact", "char_top_1_exact"),
-            ("perplexity", "perplexity a character"),
-        ):
-            parts += ["", f"{title}, {what}", "", *_format(runs, variants, reading, figure)]
-    parts += ["", "Copying without reading a relation (all names but the first, by chance; compare with top 1)", ""]
-    parts += _format_copying(directory)
-    text = "\n".join(parts) + "\n"
-    content = {"format": FORMAT, "scale": asdict(scale), "rows": _rows_json(runs, variants)}
-    write_atomically(directory / "table.txt", text.encode())
-    write_atomically(directory / "table.json", (json.dumps(content, indent=1) + "\n").encode())
-    plot_binding(_bars(runs, variants), directory / "table.png", published=_published_bars(variants))
-    return text
-
-
-def _parameters(runs: Sequence[JsonDict], variant: str) -> int:
-    return next(int(run["num_parameters"]) for run in runs if run["variant"] == variant)
-
-
-def _name(key: tuple[str, int, str]) -> str:
+def name_task(key: Key) -> str:
+    """Return the name of the file of a row's examples."""
     setting, arity, names = key
     return f"{names}-chain{arity}-{setting}"
 
 
-def _spread(runs: Sequence[JsonDict], variant: str, key: tuple[str, int, str], reading: str, figure: str) -> Spread:
-    """Return a figure over the seeds of a variant; a perplexity beyond a float counts as infinite."""
-    found = [run["scores"][_name(key)][reading][figure] for run in runs if run["variant"] == variant]
-    return Spread.of([float("inf") if value is None else value for value in found])
+TABLE = SpellingTable(
+    format=FORMAT,
+    title="Names in a text spelled from the facts before it",
+    columns=("prefix", "chain", "names"),
+    rows=ROWS,
+    readings=READINGS,
+    published=PUBLISHED,
+    published_reading="all",
+    plotted={key: f"{key[0]}\n{key[1]} names" for key in ROWS if key[2] == "test"},
+    plotted_what="unseen names, char_top_5_exact",
+    name_task=name_task,
+)
 
 
-def _format(runs: Sequence[JsonDict], variants: Sequence[str], reading: str, figure: str) -> list[str]:
-    place = {"char_top_1_exact": 0, _HIT: 1, "perplexity": 2}[figure]
-    digits = ".2f" if figure == "perplexity" else ".3f"
-    table = [["prefix", "chain", "names", *variants]]
-    for key in ROWS:
-        table.append(
-            [key[0], str(key[1]), key[2], *(f"{_spread(runs, v, key, reading, figure):{digits}}" for v in variants)]
-        )
-        published = PUBLISHED.get(key, {})
-        if reading == "all" and published:
-            values = [published.get(v, (None, None, None))[place] for v in variants]
-            if any(value is not None for value in values):
-                table.append(["  paper", "", "", *("" if value is None else f"{value:{digits}}" for value in values)])
-    return align_columns(table)
+def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
+    """Write table.txt, table.json and table.png of the runs to `directory`; return the first."""
+    title = "Copying without reading a relation (all names but the first, by chance; compare with top 1)"
+    return write_spelling_table(TABLE, runs, scale, directory, remarks=["", title, "", *_format_copying(directory)])
 
 
 def _format_copying(directory: Path) -> list[str]:
     table = [["prefix", "chain", "names", "copying"]]
     for key in ROWS:
-        path = directory / "data" / "evaluation" / f"{_name(key)}.jsonl"
+        path = directory / "data" / "evaluation" / f"{name_task(key)}.jsonl"
         score = fmean(map(copy_score, path.read_bytes().splitlines()))
-        table.append([key[0], str(key[1]), key[2], f"{score:.3f}"])
+        table.append([*map(str, key), f"{score:.3f}"])
     return align_columns(table)
-
-
-def _rows_json(runs: Sequence[JsonDict], variants: Sequence[str]) -> list[JsonDict]:
-    return [
-        {
-            "variant": variant,
-            "prefix": key[0],
-            "arity": key[1],
-            "names": key[2],
-            "reading": reading,
-            "seeds": [run["seed"] for run in runs if run["variant"] == variant],
-            **{
-                figure: asdict(_spread(runs, variant, key, reading, figure))
-                for figure in (_HIT, "char_top_1_exact", "perplexity")
-            },
-            "paper": PUBLISHED.get(key, {}).get(variant),
-        }
-        for variant in variants
-        for key in ROWS
-        for reading in READINGS
-    ]
-
-
-def _bars(runs: Sequence[JsonDict], variants: Sequence[str]) -> dict[str, dict[str, tuple[float, float | None]]]:
-    """Return for each variant, by prefix and arity on test names, the share of examples spelled exactly."""
-    bars: dict[str, dict[str, tuple[float, float | None]]] = {}
-    for variant in variants:
-        for setting, arity, names in ROWS:
-            if names == "test":
-                spread = _spread(runs, variant, (setting, arity, names), "all", _HIT)
-                bars.setdefault(variant, {})[f"{setting}\n{arity} names"] = (spread.mean, spread.deviation)
-    return bars
-
-
-def _published_bars(variants: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for (setting, arity, names), by_variant in PUBLISHED.items():
-        for variant, (_, hit, _) in by_variant.items():
-            if names == "test" and variant in variants:
-                found.setdefault(variant, {})[f"{setting}\n{arity} names"] = hit
-    return found

@@ -17,9 +17,9 @@ from lisdata.diagnostics.binding import (
     draw_example,
     iter_evaluation,
     iter_training,
-    write_examples,
 )
 from lisdata.diagnostics.chains import ChainFact, ChainWorld, draw_names
+from lisdata.diagnostics.line_files import write_lines
 
 WORLD = ChainWorld(draw_names(40, 0), 1)
 FACTS = st.integers(0, WORLD.num_facts - 1).map(WORLD.fact)
@@ -116,7 +116,7 @@ def test_evaluation_takes_distinct_facts_of_one_arity_and_the_same_each_time() -
 
 
 def test_written_examples_are_lines_of_the_source(tmp_path: Path) -> None:
-    assert write_examples(tmp_path / "a.jsonl", iter_training(WORLD, 7, 0)) == 7
+    write_lines(tmp_path / "a.jsonl", (example.to_line() for example in iter_training(WORLD, 7, 0)))
 
     assert len((tmp_path / "a.jsonl").read_bytes().splitlines()) == 7
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lisdata.diagnostics.chains import DOMAINS, ChainWorld, draw_names, list_relations
+from lisdata.diagnostics.chains import DOMAINS, ChainWorld, draw_name_sets, draw_names, list_relations
 from lisdata.diagnostics.templates import num_variants, write_sentence
 
 
@@ -98,3 +98,11 @@ def test_names_that_are_words_of_a_template_are_found_where_they_stand() -> None
 
     assert [(sentence.text[b:e], n) for b, e, n in sentence.mentions] == [("is", "is"), ("the", "the")]
     assert sentence.text == "if is is the boss, the captain is the."
+
+
+def test_sets_of_names_are_disjoint_and_those_of_one_draw() -> None:
+    sets = draw_name_sets(12, 5, 3)
+
+    assert list(sets) == ["train", "dev", "test"]
+    assert [len(names) for names in sets.values()] == [12, 5, 5]
+    assert tuple(name for names in sets.values() for name in names) == draw_names(22, 3)

@@ -18,37 +18,15 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy
 from training_steps import PRECISIONS, Run, measure, print_table
 
-from lisdata.models.instances import line_layout
 from lisdata.models.lisformer_lines import LisformerLines, LisformerLinesConfig
 from lisdata.models.rope import RopeConfig, RopeTransformer
-from lisdata.models.rotary import position_angles, rotary_frequencies, rotate, split_heads, turn
+from lisdata.reproduce.leaking_lines import LeakingLines
 
 NEWLINE, MEAN_LINE = 0, 28
 MODELS = ("rope", "causal", "leaking")
-
-
-class LeakingLines(LisformerLines):
-    """All tokens of a line carry its address from its first token on, in one pass."""
-
-    def forward(self, input_ids: Tensor) -> Tensor:
-        """Return logits (B, T, V)."""
-        embedded = self.transformer.embedding(input_ids)
-        layout, position = line_layout(input_ids, self.config.newline_id)
-        frequency = rotary_frequencies(self.config, input_ids.device)
-        local = turn(position_angles(position, frequency, embedded.dtype))
-        is_complete = (layout.last < input_ids.shape[1])[..., None]
-        angles = self.line_address(embedded, local, layout).masked_fill(~is_complete, 0)
-        rotation = split_heads(local * turn(angles), self.config.num_attention_heads)
-
-        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            query, key = rotate(query, rotation), rotate(key, rotation)
-            return scaled_dot_product_attention(query, key, value, is_causal=True)
-
-        logits: Tensor = self.transformer(embedded, attend)
-        return logits
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from torch.nn.functional import linear
 
 from lisdata.models.addressed_attention import AddressedAttention
 from lisdata.models.instances import ContentAddress, instance_layout
-from lisdata.models.lisformer import LisformerConfig
+from lisdata.models.lisformer import LisformerConfig, RoleTable
 from lisdata.models.rotary import position_angles, rotary_frequencies, split_heads, turn
-from lisdata.models.transformer import Block, Transformer
+from lisdata.models.transformer import Attention, Block, Transformer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,8 @@ class AddedAddressesConfig(LisformerConfig):
 
     def __post_init__(self) -> None:
         LisformerConfig.__post_init__(self)
-        if self.num_identifiers is not None or not self.instance_addresses:
-            raise ValueError("the control has content addresses: expected instance_addresses and no identifiers")
+        if self.num_identifiers is not None:
+            raise ValueError(f"the control has no identifiers, got {self.num_identifiers=}")
 
 
 class AddedAddresses(nn.Module):
@@ -39,26 +39,29 @@ class AddedAddresses(nn.Module):
         super().__init__()
         self.config = config
         self.transformer = Transformer(config)
-        self.role_vectors = nn.Embedding(config.num_roles, config.width // 2)
-        nn.init.normal_(self.role_vectors.weight, std=0.1)
-        self.instance_vector = ContentAddress(config.width)
+        self.role_vectors = RoleTable(config)
+        self.instance_vector = ContentAddress(config.width) if config.instance_addresses else None
 
     def forward(
         self, input_ids: Tensor, role: Tensor, instance: Tensor, position: Tensor, document: Tensor | None = None
     ) -> Tensor:
         """Return logits (B, T, V) for the token after each of `input_ids`; see `Lisformer.forward`."""
         num_heads = self.config.num_attention_heads
-        added = _widen(self.role_vectors(role.clamp(min=0)).masked_fill((role < 0)[..., None], 0))
-        embedded = self.transformer.embedding(input_ids) + added
+        embedded = self.transformer.embedding(input_ids) + _widen(self.role_vectors(role))
         frequency = rotary_frequencies(self.config, input_ids.device)
         turned = turn(position_angles(position, frequency, embedded.dtype))
-        layout = instance_layout(instance, document)
-        rotation = turned if self.config.pooled == "address" else torch.ones_like(turned)
-        vector = _widen(self.instance_vector(embedded, rotation, layout))
         local = split_heads(turned, num_heads)
-        plan = AddressedAttention(local, torch.ones_like(local), layout.last, document)
-        attentions = [_AddedAttention(plan, block, vector) for block in self.transformer.blocks]
-        logits: Tensor = self.transformer(embedded, attentions)
+        attention: Attention | list[Attention]
+        if self.instance_vector is None:
+            never = torch.full_like(instance, instance.shape[1])
+            attention = AddressedAttention(local, torch.ones_like(local), never, document)
+        else:
+            layout = instance_layout(instance, document)
+            rotation = turned if self.config.pooled == "address" else torch.ones_like(turned)
+            vector = _widen(self.instance_vector(embedded, rotation, layout))
+            plan = AddressedAttention(local, torch.ones_like(local), layout.last, document)
+            attention = [_AddedAttention(plan, block, vector) for block in self.transformer.blocks]
+        logits: Tensor = self.transformer(embedded, attention)
         return logits
 
 

@@ -10,8 +10,8 @@ leak: the query would know, by phi, how its own instance goes on.
 
 Two banks of keys, one with and one without the offset, under complementary masks, put the rule into one softmax. Here
 queries go in chunks, and a chunk reads only the stretch of either bank that one of its masks lets through: for text in
-short lines that is all earlier keys with the offset and a few without. On a CPU either stretch is attended to by itself
-(`two_banks`), elsewhere both are joined.
+short lines that is all earlier keys with the offset and a few without. On a CPU the two stretches are joined anew for
+the backward pass (`two_banks`), elsewhere they are kept.
 """
 
 from collections.abc import Iterator
@@ -30,22 +30,20 @@ from lisdata.models.two_banks import attend_banks
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The keys of either bank that a chunk of queries reads, and additive masks (B, 1, queries, keys) of the two.
+    """The keys of either bank that a chunk of queries reads, and the additive `mask` (B, 1, queries, keys) of both.
 
-    `reads_no_offset` (B, 1, queries) says which queries read none with the offset; None: all read one.
+    The keys with the offset come first.
     """
 
     queries: slice
     offset_keys: slice
     local_keys: slice
-    offset_mask: Tensor
-    local_mask: Tensor
-    reads_no_offset: Tensor | None
+    mask: Tensor
 
     @property
-    def joint_mask(self) -> Tensor:
-        """The mask of both stretches, the offset keys first."""
-        return torch.cat([self.offset_mask, self.local_mask], dim=-1)
+    def stretches(self) -> tuple[int, int]:
+        """The number of keys of either bank."""
+        return self.offset_keys.stop - self.offset_keys.start, self.local_keys.stop - self.local_keys.start
 
 
 class AddressedAttention:
@@ -53,7 +51,8 @@ class AddressedAttention:
 
     `local` and `offset` are rotations (B or 1, H, T, D/2H); `last` (B, T) is that of `InstanceLayout`. A query attends
     to keys of its own `document` (B, T) only; padding, where that is negative, attends to itself alone. `chunk_size`
-    and `joins_banks` (by default: not on a CPU) change the speed and nothing else.
+    and `joins_banks` (by default: not on a CPU) change the speed and nothing else. With `turns_values` a query at t
+    takes from a key at s not its value v but P v, with the operator P of their score (LIS Remark 4.8).
     """
 
     def __init__(
@@ -65,9 +64,11 @@ class AddressedAttention:
         *,
         chunk_size: int = 64,
         joins_banks: bool | None = None,
+        turns_values: bool = False,
     ) -> None:
         self.local = local
         self.offset = offset
+        self.turns_values = turns_values
         self.dtype = local.real.dtype
         self.joins_banks = not local.is_cpu if joins_banks is None else joins_banks
         if document is not None:
@@ -100,13 +101,23 @@ class AddressedAttention:
     ) -> Tensor:
         query, local_key = rotate(query, self.local), rotate(key, self.local)
         offset_key = rotate(local_key if complete_key is None else rotate(complete_key, self.local), self.offset)
+        if not self.turns_values:
+            return self._read(query, offset_key, local_key, complete_value, value)
+        value = rotate(value, self.local)
+        complete_value = rotate(value if complete_value is None else rotate(complete_value, self.local), self.offset)
+        return rotate(self._read(query, offset_key, local_key, complete_value, value), self.local.conj())
+
+    def _read(
+        self, query: Tensor, offset_key: Tensor, local_key: Tensor, complete_value: Tensor | None, value: Tensor
+    ) -> Tensor:
+        """Return the attended values of turned queries and keys."""
         if not self.joins_banks:
             offset_value = value if complete_value is None else complete_value
             return attend_banks(self.chunks, query, offset_key, local_key, offset_value, value)
         keys = _gather(self.chunks, offset_key, local_key)
         values = _gather(self.chunks, *(x for x in (complete_value, value) if x is not None))
         attended = [
-            scaled_dot_product_attention(query[:, :, chunk.queries], k, v, attn_mask=chunk.joint_mask.to(query.dtype))
+            scaled_dot_product_attention(query[:, :, chunk.queries], k, v, attn_mask=chunk.mask.to(query.dtype))
             for k, v, chunk in zip(keys, values, self.chunks, strict=True)
         ]
         return torch.cat(attended, dim=2)
@@ -130,9 +141,9 @@ class _Gather(torch.autograd.Function):
         batch, heads, _, width = gradients[0].shape
         banks = [gradients[0].new_zeros(batch, heads, ctx.length, width) for _ in range(ctx.num_banks)]
         for chunk, gradient in zip(ctx.chunks, gradients, strict=True):
-            num_offset_keys = chunk.offset_keys.stop - chunk.offset_keys.start
-            banks[0][:, :, chunk.offset_keys] += gradient[:, :, :num_offset_keys]
-            banks[-1][:, :, chunk.local_keys] += gradient[:, :, num_offset_keys:]
+            for_offset, for_local = gradient.split(chunk.stretches, dim=2)
+            banks[0][:, :, chunk.offset_keys] += for_offset
+            banks[-1][:, :, chunk.local_keys] += for_local
         return None, *banks
 
 
@@ -156,19 +167,9 @@ def _plan_chunks(last: Tensor, document: Tensor | None, dtype: torch.dtype, chun
             own = document[:, begin:end, None]
             is_open[0] &= own == document[:, None, offset_keys]
             is_open[1] &= own == document[:, None, local_keys]
-        offset_mask, local_mask = (
-            torch.zeros(mask.shape, dtype=dtype, device=last.device).masked_fill_(~mask, float("-inf"))[:, None]
-            for mask in is_open
-        )
-        reads_none = ~is_open[0].any(-1)[:, None]
-        yield Chunk(
-            slice(begin, end),
-            offset_keys,
-            local_keys,
-            offset_mask,
-            local_mask,
-            reads_none if reads_none.any() else None,
-        )
+        is_closed = ~torch.cat(is_open, dim=-1)
+        mask = torch.zeros(is_closed.shape, dtype=dtype, device=last.device).masked_fill_(is_closed, float("-inf"))
+        yield Chunk(slice(begin, end), offset_keys, local_keys, mask[:, None])
 
 
 def _find_stretches(last: Tensor, document: Tensor | None, edges: list[int]) -> list[list[int]]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
+from lisdata.models.addresses import Addressed, logits_of
 from lisdata.models.transformer import Transformer, TransformerConfig
 
 
@@ -24,24 +24,23 @@ class AlibiTransformer(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Return logits (B, T, V) for the token after each of `input_ids` (B, T), int64."""
-        embedded = self.transformer.embedding(input_ids)
-        bias = distance_bias(input_ids.shape[1], self.config.num_attention_heads, embedded)
+        return logits_of(self, self.address(input_ids))
 
-        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            return scaled_dot_product_attention(query, key, value, attn_mask=bias)
+    def address(self, input_ids: Tensor, *, begin: int = 0) -> Addressed:
+        """Return the tokens ready for the blocks, those from `begin` on as queries."""
+        embedded = self.transformer.embedding(input_ids[:, begin:])
+        bias = distance_bias(input_ids.shape[1], self.config.num_attention_heads, embedded, begin=begin)
+        return Addressed(embedded=embedded, bias=bias)
 
-        logits: Tensor = self.transformer(embedded, attend)
-        return logits
 
-
-def distance_bias(length: int, num_attention_heads: int, like: Tensor) -> Tensor:
-    """Return -slope_h (t - s) for s <= t and -inf above, shape (1, H, T, T), with the dtype and device of `like`.
+def distance_bias(length: int, num_attention_heads: int, like: Tensor, *, begin: int = 0) -> Tensor:
+    """Return -slope_h (t - s) for s <= t and -inf above, shape (1, H, T - begin, T), with dtype and device of `like`.
 
     The slopes are 2^(-8 h / H) for h = 1..H: 2^-2, 2^-4, 2^-6, 2^-8 for the four heads of LIS appendix F.1.
     """
     head = torch.arange(1, num_attention_heads + 1, dtype=like.dtype, device=like.device)
     slope = torch.exp2(-8 * head / num_attention_heads)
     index = torch.arange(length, device=like.device)
-    distance = index[:, None] - index
+    distance = index[begin:, None] - index
     bias = -slope[:, None, None] * distance
     return bias.masked_fill(distance < 0, float("-inf"))[None]

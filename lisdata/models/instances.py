@@ -21,6 +21,10 @@ class InstanceLayout:
     num_groups: int
     last: Tensor
 
+    def cut(self, length: int) -> "InstanceLayout":
+        """Return the layout of the first `length` tokens of each row, which knows of the others."""
+        return InstanceLayout(group=self.group[:, :length], num_groups=self.num_groups, last=self.last[:, :length])
+
 
 def number_groups(*columns: Tensor) -> tuple[Tensor, int]:
     """Number the distinct combinations of row and columns (each (B, T), int64); return numbers (B, T) and how many."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from lisdata.models.addressed_attention import AddressedAttention
+from lisdata.models.addresses import Addressed, logits_of
 from lisdata.models.instances import ContentAddress, line_layout
 from lisdata.models.rotary import position_angles, rotary_frequencies, split_heads, turn
 from lisdata.models.transformer import Transformer, TransformerConfig
@@ -32,12 +32,23 @@ class LisformerLines(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Return logits (B, T, V) for the token after each of `input_ids` (B, T), int64."""
+        return logits_of(self, self.address(input_ids))
+
+    def address(self, input_ids: Tensor, *, begin: int = 0) -> Addressed:
+        """Return the tokens ready for the blocks, those from `begin` on as queries."""
         num_heads = self.config.num_attention_heads
-        embedded = self.transformer.embedding(input_ids)
         layout, position = line_layout(input_ids, self.config.newline_id)
-        frequency = rotary_frequencies(self.config, input_ids.device)
-        local = turn(position_angles(position, frequency, embedded.dtype))
-        offset = turn(self.line_address(embedded, local, layout))
-        attention = AddressedAttention(split_heads(local, num_heads), split_heads(offset, num_heads), layout.last)
-        logits: Tensor = self.transformer(embedded, attention)
-        return logits
+        embedded = self.transformer.embedding(input_ids[:, begin:])
+        local = self._turn(position[:, begin:], embedded)
+
+        def offset() -> Tensor:
+            whole = (embedded, local)
+            if begin:
+                whole = (self.transformer.embedding(input_ids), self._turn(position, embedded))
+            return split_heads(turn(self.line_address(*whole, layout)), num_heads)
+
+        return Addressed(embedded=embedded, local=split_heads(local, num_heads), last=layout.last, offset=offset)
+
+    def _turn(self, position: Tensor, embedded: Tensor) -> Tensor:
+        frequency = rotary_frequencies(self.config, position.device)
+        return turn(position_angles(position, frequency, embedded.dtype))

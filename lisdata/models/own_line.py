@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from lisdata.models.addressed_attention import AddressedAttention
+from lisdata.models.addresses import Addressed, logits_of
 from lisdata.models.instances import line_layout
 from lisdata.models.rotary import position_angles, rotary_frequencies, split_heads, turn
 from lisdata.models.transformer import Transformer, TransformerConfig
@@ -32,12 +32,19 @@ class OwnLine(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Return logits (B, T, V) for the token after each of `input_ids` (B, T), int64."""
-        embedded = self.transformer.embedding(input_ids)
+        return logits_of(self, self.address(input_ids))
+
+    def address(self, input_ids: Tensor, *, begin: int = 0) -> Addressed:
+        """Return the tokens ready for the blocks, those from `begin` on as queries."""
+        embedded = self.transformer.embedding(input_ids[:, begin:])
         layout, position = line_layout(input_ids, self.config.newline_id)
         frequency = rotary_frequencies(self.config, input_ids.device)
-        angles = position_angles(position, frequency, embedded.dtype)
+        angles = position_angles(position[:, begin:], frequency, embedded.dtype)
         local = split_heads(turn(angles), self.config.num_attention_heads)
-        never = torch.full_like(layout.last, input_ids.shape[1])  # no line completes, so no key takes on an offset
-        attention = AddressedAttention(local, torch.ones_like(local), never, document=layout.group)
-        logits: Tensor = self.transformer(embedded, attention)
-        return logits
+        return Addressed(
+            embedded=embedded,
+            local=local,
+            last=torch.full_like(layout.last, input_ids.shape[1]),  # no line completes, so no key takes on an offset
+            offset=lambda: torch.ones_like(local),
+            document=layout.group,
+        )

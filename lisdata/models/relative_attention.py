@@ -20,6 +20,25 @@ from lisdata.models.tag_injection import LayerTags
 QUERY_BLOCK = 64
 
 
+class LayerCache:
+    """The keys and values of the positions that a layer has read, and W_R r of all offsets there may be.
+
+    `offset` is (H, capacity, d_head). `length` counts the positions, those about to be read included.
+    """
+
+    def __init__(self, offset: Tensor, num_rows: int) -> None:
+        num_heads, capacity, d_head = offset.shape
+        self.offset, self.length = offset, 0
+        self._key = offset.new_empty(num_heads, num_rows, capacity, d_head)
+        self._value = torch.empty_like(self._key)
+
+    def add(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Keep the keys and values (H, B, n, d_head) of the newest positions, and return those of all."""
+        newest = slice(self.length - key.shape[2], self.length)
+        self._key[:, :, newest], self._value[:, :, newest] = key, value
+        return self._key[:, :, : self.length], self._value[:, :, : self.length]
+
+
 class RelativeAttention(nn.Module):
     """The attention of a layer; dropout does not act on its weights."""
 
@@ -31,28 +50,48 @@ class RelativeAttention(nn.Module):
         self.output = nn.Linear(width, width, bias=False)
 
     def forward(
-        self, hidden: Tensor, sinusoid: Tensor, mask: Tensor, bias: tuple[Tensor, Tensor], tags: LayerTags | None
+        self,
+        hidden: Tensor,
+        sinusoid: Tensor,
+        mask: Tensor,
+        bias: tuple[Tensor, Tensor],
+        tags: LayerTags | None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
-        """Return the attended values, (B, T, D); `bias` is u and v, each (H, 1, 1, d_head)."""
-        split = (self.num_attention_heads, -1)
-        projected = self.query_key_value(hidden).unflatten(-1, (3, *split))
+        """Return the attended values, (B, T, D); `bias` is u and v, each (H, 1, 1, d_head).
+
+        With a `cache`, which gets their keys and values, the T positions are the last of S = `cache.length`: `mask` is
+        (B or 1, T, S), `tags` has the marks of all S, and the sinusoid is not read.
+        """
+        projected = self.query_key_value(hidden).unflatten(-1, (3, self.num_attention_heads, -1))
         query, key, value = projected.permute(2, 3, 0, 1, 4).unbind()  # each (H, B, T, d_head)
-        offset = self.offset(sinusoid).unflatten(-1, split).transpose(0, 1)
         u, v, mask = bias[0].to(query), bias[1].to(query), mask.to(query)
         if tags is not None:
             tags = tags._replace(marks=tags.marks.to(query))
             if tags.value is not None:
-                value = value + tags.marks @ tags.value  # Eq. 9
+                value = value + tags.marks[:, -value.shape[2] :] @ tags.value  # Eq. 9
+        if cache is None:
+            offset = self.project_offsets(sinusoid)
+        else:
+            offset = cache.offset
+            key, value = cache.add(key, value)
         scale = query.shape[-1] ** -0.5  # on the queries it divides every term of the scores, once
         query = query * scale
         blocks = zip(*(q.split(QUERY_BLOCK, dim=2) for q in (query + u * scale, query + v * scale, query)), strict=True)
-        attended, end = [], 0
+        num_before = key.shape[2] - query.shape[2]
+        attended, end = [], num_before
         for queries in map(Queries._make, blocks):
             begin, end = end, end + queries.plain.shape[2]
-            scores = score(queries, key[:, :, :end], offset[:, -end:], mask[:, begin:end, :end], tags)
+            own_mask = mask[:, begin - num_before : end - num_before, :end]
+            scores = score(queries, key[:, :, :end], offset[:, -end:], own_mask, tags)
             attended.append(scores.softmax(-1) @ value[:, :, :end])
         output: Tensor = self.output(torch.cat(attended, dim=2).permute(1, 2, 0, 3).flatten(-2))
         return output
+
+    def project_offsets(self, sinusoid: Tensor) -> Tensor:
+        """Return W_R r, (H, S, d_head), of what `relative_sinusoid` gives for S offsets."""
+        projected: Tensor = self.offset(sinusoid).unflatten(-1, (self.num_attention_heads, -1)).transpose(0, 1)
+        return projected
 
 
 class Queries(NamedTuple):
@@ -125,9 +164,13 @@ def relative_sinusoid(length: int, width: int, like: Tensor) -> Tensor:
     return torch.cat([angle.sin(), angle.cos()], dim=-1).to(like.dtype)
 
 
-def causal_mask(length: int, document: Tensor | None, like: Tensor) -> Tensor:
-    """Return 0 where a query (row) attends to a key, itself or earlier in its document, else -inf; (1 or B, T, T)."""
-    is_open = torch.ones(1, length, length, dtype=torch.bool, device=like.device).tril()
+def causal_mask(length: int, document: Tensor | None, like: Tensor, *, num_queries: int | None = None) -> Tensor:
+    """Return 0 where a query (row) attends to a key, itself or earlier in its document, else -inf; (1 or B, T, T).
+
+    With `num_queries` only the rows of that many last queries, where there are no documents.
+    """
+    num_rows = length if num_queries is None else num_queries
+    is_open = torch.ones(1, num_rows, length, dtype=torch.bool, device=like.device).tril(length - num_rows)
     if document is not None:
         is_open = is_open & (document[:, :, None] == document[:, None])
     return like.new_zeros(is_open.shape).masked_fill_(~is_open, float("-inf"))

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
-from lisdata.models.rotary import position_angles, rotary_frequencies, rotate, split_heads, turn
+from lisdata.models.addresses import Addressed, logits_of
+from lisdata.models.rotary import position_angles, rotary_frequencies, split_heads, turn
 from lisdata.models.transformer import Transformer, TransformerConfig
 
 
@@ -25,15 +25,12 @@ class RopeTransformer(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Return logits (B, T, V) for the token after each of `input_ids` (B, T), int64."""
-        embedded = self.transformer.embedding(input_ids)
+        return logits_of(self, self.address(input_ids))
+
+    def address(self, input_ids: Tensor, *, begin: int = 0) -> Addressed:
+        """Return the tokens ready for the blocks, those from `begin` on as queries."""
+        embedded = self.transformer.embedding(input_ids[:, begin:])
         frequency = rotary_frequencies(self.config, input_ids.device)
-        position = torch.arange(input_ids.shape[1], device=input_ids.device)[None]
-        angles = position_angles(position, frequency, embedded.dtype)
-        rotation = split_heads(turn(angles), self.config.num_attention_heads)
-
-        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            query, key = rotate(query, rotation), rotate(key, rotation)
-            return scaled_dot_product_attention(query, key, value, is_causal=True)
-
-        logits: Tensor = self.transformer(embedded, attend)
-        return logits
+        position = torch.arange(begin, input_ids.shape[1], device=input_ids.device)[None]
+        rotation = turn(position_angles(position, frequency, embedded.dtype))
+        return Addressed(embedded=embedded, local=split_heads(rotation, self.config.num_attention_heads))

@@ -41,10 +41,10 @@ def turn(angles: Tensor) -> Tensor:
 def split_heads(rotation: Tensor, num_attention_heads: int) -> Tensor:
     """Return the rotation (B, T, D/2) as (B, H, T, D/2H), to go with queries and keys of shape (B, H, T, D/H)."""
     batch, length, _ = rotation.shape
-    return rotation.view(batch, length, num_attention_heads, -1).transpose(1, 2).contiguous()
+    return rotation.view(batch, length, num_attention_heads, -1).transpose(1, 2)  # in memory as projected vectors are
 
 
 def rotate(vectors: Tensor, rotation: Tensor) -> Tensor:
     """Return `vectors` (..., D) with each interleaved pair turned by `rotation` (..., D/2), in the vectors' dtype."""
     pairs = torch.view_as_complex(vectors.to(rotation.real.dtype).unflatten(-1, (-1, 2)))
-    return torch.view_as_real(rotation * pairs).flatten(-2).to(vectors.dtype)
+    return torch.view_as_real(pairs * rotation).flatten(-2).to(vectors.dtype)  # laid out in memory as the vectors are

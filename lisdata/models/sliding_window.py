@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
-from lisdata.models.rotary import position_angles, rotary_frequencies, rotate, split_heads, turn
+from lisdata.models.addresses import Addressed, logits_of
+from lisdata.models.rotary import position_angles, rotary_frequencies, split_heads, turn
 from lisdata.models.transformer import Transformer, TransformerConfig
 
 
@@ -37,33 +37,13 @@ class SlidingWindow(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Return logits (B, T, V) for the token after each of `input_ids` (B, T), int64."""
-        embedded = self.transformer.embedding(input_ids)
+        return logits_of(self, self.address(input_ids))
+
+    def address(self, input_ids: Tensor, *, begin: int = 0) -> Addressed:
+        """Return the tokens ready for the blocks, those from `begin` on as queries."""
+        embedded = self.transformer.embedding(input_ids[:, begin:])
         frequency = rotary_frequencies(self.config, input_ids.device)
-        position = torch.arange(input_ids.shape[1], device=input_ids.device)[None]
+        position = torch.arange(begin, input_ids.shape[1], device=input_ids.device)[None]
         angles = position_angles(position, frequency, embedded.dtype)
         rotation = split_heads(turn(angles), self.config.num_attention_heads)
-
-        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            query, key = rotate(query, rotation), rotate(key, rotation)
-            return window_attention(query, key, value, self.config.attention_window)
-
-        logits: Tensor = self.transformer(embedded, attend)
-        return logits
-
-
-def window_attention(query: Tensor, key: Tensor, value: Tensor, window: int) -> Tensor:
-    """Return the attended values, (B, H, T, D), each query reading the last `window` keys up to its own.
-
-    As many queries go at once as the window is long, so that time grows with T, not with T squared.
-    """
-    length = query.shape[2]
-    index = torch.arange(length, device=query.device)
-    attended = []
-    for begin in range(0, length, window):
-        queries, keys = slice(begin, begin + window), slice(max(0, begin + 1 - window), begin + window)
-        distance = index[queries, None] - index[keys]
-        is_open = (distance >= 0) & (distance < window)
-        attended.append(
-            scaled_dot_product_attention(query[:, :, queries], key[:, :, keys], value[:, :, keys], attn_mask=is_open)
-        )
-    return torch.cat(attended, dim=2)
+        return Addressed(embedded=embedded, local=rotation, window=self.config.attention_window)

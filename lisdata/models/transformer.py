@@ -83,9 +83,14 @@ class Transformer(nn.Module):
 
     def forward(self, embedded: Tensor, attention: Attention | Sequence[Attention]) -> Tensor:
         """Return logits (B, T, V) from embedded tokens (B, T, D), with one attention for all layers or one for each."""
+        logits: Tensor = self.output(self.hidden_states(embedded, attention))
+        return logits
+
+    def hidden_states(self, embedded: Tensor, attention: Attention | Sequence[Attention]) -> Tensor:
+        """Return what the output layer reads, (B, T, D)."""
         attentions = attention if isinstance(attention, Sequence) else [attention] * len(self.blocks)
         hidden = self.dropout(embedded)
         for block, attend in zip(self.blocks, attentions, strict=True):
             hidden = block(hidden, attend)
-        logits: Tensor = self.output(self.final_norm(hidden))
-        return logits
+        normed: Tensor = self.final_norm(hidden)
+        return normed

@@ -11,13 +11,16 @@ and pairs of them. Where there is no tag e is 0, and scores, values and input (b
 those of the model without injection.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lisdata.models.relative_attention import RelativeAttention, causal_mask, relative_sinusoid
+from lisdata.models.relative_attention import LayerCache, RelativeAttention, causal_mask, relative_sinusoid
 from lisdata.models.sipe_config import INJECTIONS, SipeConfig
 from lisdata.models.sipe_tags import (
     INIT_STD,
@@ -29,6 +32,9 @@ from lisdata.models.sipe_tags import (
 )
 from lisdata.models.tag_injection import LayerProjections, LayerTags, Predictions
 from lisdata.models.transformer import ACTIVATIONS
+
+if TYPE_CHECKING:
+    from lisdata.models.transformer_xl_cache import TransformerXlCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +98,7 @@ class TransformerXl(nn.Module):
         them. `document` numbers the structures packed in a row, each a run of tokens, which do not attend to each
         other; it is negative at padding. Raises ValueError for tags that are not given, IndexError for unknown ones.
         """
-        return self._token_logits(self.hidden_states(input_ids, terminal, nonterminal, document))
+        return self.token_logits(self.hidden_states(input_ids, terminal, nonterminal, document))
 
     def predict(
         self,
@@ -105,38 +111,59 @@ class TransformerXl(nn.Module):
         if self.terminal_output is None or self.nonterminal_output is None:
             raise ValueError("a model built without predicts_tags predicts no tags")
         hidden = self.hidden_states(input_ids, terminal, nonterminal, document)
-        return Predictions(self._token_logits(hidden), self.terminal_output(hidden), self.nonterminal_output(hidden))
+        return Predictions(self.token_logits(hidden), self.terminal_output(hidden), self.nonterminal_output(hidden))
 
     def hidden_states(
-        self, input_ids: Tensor, terminal: Tensor | None, nonterminal: Tensor | None, document: Tensor | None
+        self,
+        input_ids: Tensor,
+        terminal: Tensor | None,
+        nonterminal: Tensor | None,
+        document: Tensor | None,
+        cache: TransformerXlCache | None = None,
     ) -> Tensor:
-        """Return the output of the last layer, (B, T, D)."""
+        """Return the output of the last layer, (B, T, D).
+
+        With a `cache` the T positions follow those in it, all of one document, and are kept there.
+        """
         hidden, skip = self.embedding(input_ids), None
+        length, num_biases = input_ids.shape[1], len(self.content_bias)
+        if cache is not None:
+            cache.extend(length)
         tags: list[LayerTags | None] = [None] * self.config.num_layers
         if self.tag_tables is not None:
             if terminal is None or nonterminal is None:
                 raise ValueError(f"a model with injection {self.config.injection!r} needs terminal and nonterminal")
-            marks, rows = mark_tags(terminal, nonterminal, hidden.dtype), self.tag_tables()
-            tags = self._tags_of_layers(marks, rows)
+            marks = mark_tags(terminal, nonterminal, hidden.dtype)
+            tags = self.project_tags(marks) if cache is None else cache.mark(marks)
             if self.input_fusion is not None:
-                hidden, skip = self.input_fusion(hidden, marks, rows)
+                hidden, skip = self.input_fusion(hidden, marks, self.tag_tables())
         hidden = self.dropout(hidden)
-        length, num_biases = input_ids.shape[1], len(self.content_bias)
-        sinusoid = relative_sinusoid(length, self.config.width, hidden)
-        mask = causal_mask(length, document, hidden)
+        sinusoid = relative_sinusoid(length if cache is None else 0, self.config.width, hidden)
+        mask = causal_mask(length if cache is None else cache.length, document, hidden, num_queries=length)
         for layer, block in enumerate(self.blocks):
             bias = self.content_bias[layer % num_biases], self.position_bias[layer % num_biases]
-            hidden = block(hidden, skip if layer == 0 else None, sinusoid, mask, bias, tags[layer])
+            kept = None if cache is None else cache.layers[layer]
+            hidden = block(hidden, skip if layer == 0 else None, sinusoid, mask, bias, tags[layer], kept)
         normed: Tensor = self.final_norm(hidden)
         return normed
 
-    def _tags_of_layers(self, marks: Tensor, rows: Tensor) -> "list[LayerTags | None]":
+    def project_tags(self, marks: Tensor) -> list[LayerTags | None]:
+        """Return the tags of each layer from marks (B, T, 7); None where it takes none."""
+        if self.tag_tables is None:
+            return [None] * self.config.num_layers
+        rows = self.tag_tables()
         injected = [projections(marks, rows) for projections in self.tag_projections]
         if self.config.sharing == "shared":
             injected *= self.config.num_layers - self.config.first_layer + 1
         return [None] * (self.config.num_layers - len(injected)) + injected
 
-    def _token_logits(self, hidden: Tensor) -> Tensor:
+    def project_offsets(self, sinusoid: Tensor) -> list[Tensor]:
+        """Return W_R r of each layer, (H, S, d_head), of what `relative_sinusoid` gives for S offsets."""
+        attentions = (cast(Block, block).attention for block in self.blocks)
+        return [attention.project_offsets(sinusoid) for attention in attentions]
+
+    def token_logits(self, hidden: Tensor) -> Tensor:
+        """Return the logits (..., V) of the next token from hidden states (..., D)."""
         return functional.linear(hidden, self.embedding.weight)
 
 
@@ -163,10 +190,11 @@ class Block(nn.Module):
         mask: Tensor,
         bias: tuple[Tensor, Tensor],
         tags: LayerTags | None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         """Return the next hidden states, (B, T, D); `skip`, if any, is added to the attention's skip branch."""
         read = self.attention_norm(hidden) if self.is_pre_norm else hidden
-        attended = self.dropout(self.attention(read, sinusoid, mask, bias, tags))
+        attended = self.dropout(self.attention(read, sinusoid, mask, bias, tags, cache))
         hidden = attended + (hidden if skip is None else hidden + skip)
         hidden = hidden if self.is_pre_norm else self.attention_norm(hidden)
         read = self.mlp_norm(hidden) if self.is_pre_norm else hidden

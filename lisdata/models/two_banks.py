@@ -1,8 +1,6 @@
-"""One softmax over two banks of keys, each attended to by itself: nothing is copied, and nothing kept but the banks.
+"""One softmax over two banks of keys on a CPU: a chunk's stretches of both are joined for as long as they are read.
 
-Attention to one bank gives values o and, for each query, the logarithm l of its sum of exponentials. Over both banks
-the values are o_1 exp(l_1 - l) + o_2 exp(l_2 - l) with l = log(exp l_1 + exp l_2). Backwards a weight is exp(s - l)
-with the l of both, so that each bank's own backward pass, given the joint values and l, yields its share exactly.
+Backwards they are joined again, so that nothing is kept but the banks.
 """
 
 from __future__ import annotations
@@ -44,7 +42,8 @@ class _TwoBanks(torch.autograd.Function):
         attended = torch.empty_like(query)
         log_sums = query.new_empty(query.shape[:3])
         for chunk in chunks:
-            values, log_sum = _attend(chunk, query[:, :, chunk.queries], *banks)
+            key, value = _join(chunk, *banks)
+            values, log_sum = _forward(query[:, :, chunk.queries], key, value, 0.0, False, attn_mask=chunk.mask)
             attended[:, :, chunk.queries], log_sums[:, :, chunk.queries] = values, log_sum
         ctx.chunks = chunks
         ctx.save_for_backward(query, *banks, attended, log_sums)
@@ -54,42 +53,22 @@ class _TwoBanks(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         query, *banks, attended, log_sums = ctx.saved_tensors
-        offset_key, local_key, offset_value, local_value = banks
         of_query, of_banks = torch.empty_like(query), [torch.zeros_like(bank) for bank in banks]
         for chunk in ctx.chunks:
-            own = (slice(None), slice(None), chunk.queries)
-            joint = (gradient[own], query[own], attended[own], log_sums[own])
-            near, far = ((slice(None), slice(None), keys) for keys in (chunk.local_keys, chunk.offset_keys))
-            of_query[own], for_key, for_value = _share(joint, local_key[near], local_value[near], chunk.local_mask)
-            of_banks[1][near] += for_key
-            of_banks[3][near] += for_value
-            if chunk.offset_keys.start < chunk.offset_keys.stop:
-                found = _share(joint, offset_key[far], offset_value[far], chunk.offset_mask)
-                of_query[own] += found[0]
-                of_banks[0][far] += found[1]
-                of_banks[2][far] += found[2]
+            key, value = _join(chunk, *banks)
+            g, q, a, l = (x[:, :, chunk.queries] for x in (gradient, query, attended, log_sums))  # noqa: E741
+            of_query[:, :, chunk.queries], *shares = _backward(g, q, key, value, a, l, 0.0, False, attn_mask=chunk.mask)
+            for number, share in enumerate(shares):
+                for_offset, for_local = share.split(chunk.stretches, dim=2)
+                of_banks[2 * number][:, :, chunk.offset_keys] += for_offset
+                of_banks[2 * number + 1][:, :, chunk.local_keys] += for_local
         return None, of_query, *of_banks
 
 
-def _attend(
-    chunk: Chunk, query: Tensor, offset_key: Tensor, local_key: Tensor, offset_value: Tensor, local_value: Tensor
+def _join(
+    chunk: Chunk, offset_key: Tensor, local_key: Tensor, offset_value: Tensor, local_value: Tensor
 ) -> tuple[Tensor, Tensor]:
-    near = (slice(None), slice(None), chunk.local_keys)
-    values, log_sum = _forward(query, local_key[near], local_value[near], 0.0, False, attn_mask=chunk.local_mask)
-    if chunk.offset_keys.start == chunk.offset_keys.stop:
-        return values, log_sum
-    far = (slice(None), slice(None), chunk.offset_keys)
-    others, others_sum = _forward(query, offset_key[far], offset_value[far], 0.0, False, attn_mask=chunk.offset_mask)
-    if chunk.reads_no_offset is not None:
-        others_sum = others_sum.masked_fill(chunk.reads_no_offset, float("-inf"))
-    joint = torch.logaddexp(log_sum, others_sum)
-    weight = (others_sum - joint).exp()[..., None].to(others.dtype)
-    return torch.lerp(values, others, weight), joint
-
-
-def _share(joint: tuple[Tensor, ...], key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    gradient, query, attended, log_sums = joint
-    shares: tuple[Tensor, Tensor, Tensor] = _backward(
-        gradient, query, key, value, attended, log_sums, 0.0, False, attn_mask=mask
-    )
-    return shares
+    """Return the keys and values that a chunk reads."""
+    far, near = chunk.offset_keys, chunk.local_keys
+    key = torch.cat([offset_key[:, :, far], local_key[:, :, near]], dim=2)
+    return key, torch.cat([offset_value[:, :, far], local_value[:, :, near]], dim=2)

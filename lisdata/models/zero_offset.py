@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
+from lisdata.models.addresses import Addressed, logits_of
 from lisdata.models.instances import line_layout
-from lisdata.models.rotary import position_angles, rotary_frequencies, rotate, split_heads, turn
+from lisdata.models.rotary import position_angles, rotary_frequencies, split_heads, turn
 from lisdata.models.transformer import Transformer, TransformerConfig
 
 
@@ -31,15 +31,12 @@ class ZeroOffset(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Return logits (B, T, V) for the token after each of `input_ids` (B, T), int64."""
-        embedded = self.transformer.embedding(input_ids)
+        return logits_of(self, self.address(input_ids))
+
+    def address(self, input_ids: Tensor, *, begin: int = 0) -> Addressed:
+        """Return the tokens ready for the blocks, those from `begin` on as queries."""
+        embedded = self.transformer.embedding(input_ids[:, begin:])
         _, position = line_layout(input_ids, self.config.newline_id)
         frequency = rotary_frequencies(self.config, input_ids.device)
-        angles = position_angles(position, frequency, embedded.dtype)
-        rotation = split_heads(turn(angles), self.config.num_attention_heads)
-
-        def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            query, key = rotate(query, rotation), rotate(key, rotation)
-            return scaled_dot_product_attention(query, key, value, is_causal=True)
-
-        logits: Tensor = self.transformer(embedded, attend)
-        return logits
+        rotation = turn(position_angles(position[:, begin:], frequency, embedded.dtype))
+        return Addressed(embedded=embedded, local=split_heads(rotation, self.config.num_attention_heads))

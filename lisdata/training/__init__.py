@@ -2,6 +2,7 @@
 
 from lisdata.training.batches import Batch, BatchSource, LoaderBatches, ResumableLoader, TokenWindows
 from lisdata.training.config import TrainConfig
+from lisdata.training.held_out import TrainingRows, is_held_out
 from lisdata.training.loop import DivergedError, Objective, Progress, TrainResult, train
 from lisdata.training.loss import next_token_loss, next_token_nll, next_token_targets
 from lisdata.training.masked_losses import MaskedSipeObjective, masked_token_loss, masked_token_nll
@@ -26,7 +27,9 @@ __all__ = [
     "TokenWindows",
     "TrainConfig",
     "TrainResult",
+    "TrainingRows",
     "apply_tag_regime",
+    "is_held_out",
     "mask_tokens",
     "masked_token_loss",
     "masked_token_nll",

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from lisdata.checkpoints import (
     Checkpoint,
     check_facts,
+    latest,
     newest_whole,
     prune_checkpoints,
     write_checkpoint,
@@ -31,6 +32,7 @@ from lisdata.training.loss import move_batch, next_token_loss
 from lisdata.training.report import LossCurve, write_report
 
 NUM_KEPT_CHECKPOINTS = 2
+BEST = "best"
 
 Objective = Callable[[nn.Module, Batch], Tensor]
 """The loss of a model on a batch, a scalar."""
@@ -55,12 +57,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainResult:
-    """How a run ended; `is_finished` is false when it was interrupted and waits to be resumed."""
+    """How a run ended; `is_finished` is false when it was interrupted and waits to be resumed.
+
+    `best` is the checkpoint of the best evaluation, where a figure says which that is.
+    """
 
     step: int
     is_finished: bool
     checkpoint: Path
     report: Path
+    best: Path | None = None
 
 
 def train(
@@ -72,6 +78,7 @@ def train(
     objective: Objective = next_token_loss,
     facts: dict[str, Any] | None = None,
     evaluate: Evaluate | None = None,
+    keep_best: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> TrainResult:
     """Train `model` on the device where it is, or go on where an earlier call with this `directory` stopped.
@@ -80,9 +87,10 @@ def train(
     torch's kernels are deterministic). Checkpoints go to directory/checkpoints, results to report.json and loss.png.
     `objective` gives the loss of a batch; the settings of one that is a dataclass, such as `SipeObjective`, and `facts`
     (such as the hash of the `labels`) are further conditions under which alone the run resumes. `evaluate` is called
-    every `evaluate_every` steps and after the last. The first SIGINT or SIGTERM ends the run after its step, with a
-    checkpoint; the second acts as usual. Where the newest checkpoint is damaged, the run goes on from an older one, and
-    a warning of the logger "lisdata" says so.
+    every `evaluate_every` steps and after the last; where `keep_best` names a figure of its results, the weights under
+    which that was least (for the first time) are kept as a checkpoint in directory/best. The first SIGINT or SIGTERM
+    ends the run after its step, with a checkpoint; the second acts as usual. Where the newest checkpoint is damaged,
+    the run goes on from an older one, and a warning of the logger "lisdata" says so.
 
     Raises CheckpointError when the directory holds another run or damaged checkpoints only, PlanError when another
     process trains there, DivergedError when the loss is not finite.
@@ -95,7 +103,7 @@ def train(
         **({"objective": asdict(objective)} if is_dataclass(objective) else {}),
         **(facts or {}),
     }
-    run, directory = _Run(model, batches, config, objective, device, all_facts), Path(directory)
+    run, directory = _Run(model, batches, config, objective, device, all_facts, keep_best), Path(directory)
     devices = [device] if device.type == "cuda" else []
     with (
         hold_lock(directory, "another training"),
@@ -126,7 +134,7 @@ def _go_on(
         progress = run.take_step()
         is_last = run.step == config.num_steps
         if evaluate is not None and (is_last or _is_due(run.step, config.evaluate_every)):
-            run.evaluations.append({"step": run.step, **evaluate(run.model)})
+            run.evaluate(evaluate, directory / BEST)
         if is_last or _is_due(run.step, config.checkpoint_every):
             path = run.save(checkpoints)
         if on_progress is not None:
@@ -138,6 +146,7 @@ def _go_on(
         is_finished=run.step == config.num_steps,
         checkpoint=path,
         report=write_report(run.to_report(), run.curve, directory),
+        best=latest(directory / BEST),
     )
 
 
@@ -152,6 +161,7 @@ class _Run:
         objective: Objective,
         device: torch.device,
         facts: dict[str, Any],
+        keep_best: str | None,
     ) -> None:
         self.objective = objective
         self.model = model
@@ -159,6 +169,7 @@ class _Run:
         self.config = config
         self.device = device
         self.facts = facts
+        self.keep_best = keep_best
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.optimizer = torch.optim.AdamW(
             self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
@@ -196,6 +207,15 @@ class _Run:
             learning_rate=learning_rate,
             tokens_per_second=batch["input_ids"].numel() / seconds,
         )
+
+    def evaluate(self, evaluate: Evaluate, directory: Path) -> None:
+        """Add an evaluation; keep the weights in `directory` where it is the best so far."""
+        self.evaluations.append({"step": self.step, **evaluate(self.model)})
+        name = self.keep_best
+        if name is None or any(found[name] <= self.evaluations[-1][name] for found in self.evaluations[:-1]):
+            return
+        write_checkpoint(self.to_checkpoint(), directory)
+        prune_checkpoints(directory, keep=1)
 
     def save(self, directory: Path) -> Path:
         path = write_checkpoint(self.to_checkpoint(), directory)

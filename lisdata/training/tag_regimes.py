@@ -2,7 +2,7 @@
 
 A batch has `terminal` and `nonterminal` (B, T) as shards hold them, negative where untagged. Under a regime these are
 the tags that the model is given, and `terminal_target` and `nonterminal_target` those that the tag losses predict. What
-is drawn at random is drawn by a row's own words: a row comes out the same in whatever batch, order or epoch.
+is drawn at random is drawn by a document's own words: it comes out the same in whatever batch, pack, order or epoch.
 """
 
 import hashlib
@@ -60,9 +60,9 @@ def keep_nonterminals(batch: Batch) -> Batch:
 
 
 def shuffle_tags(batch: Batch, *, seed: int) -> Batch:
-    """Give and predict the pairs of tags of each row in a random order among the row's tagged positions."""
+    """Give and predict the pairs of tags of each document in a random order among its tagged positions."""
     terminal, nonterminal = (tag.clone() for tag in _tags(batch))
-    for row, places, generator in _iter_tagged_rows(batch, "shuffle", seed):
+    for row, places, generator in _iter_tagged_documents(batch, "shuffle", seed):
         order = places[torch.randperm(len(places), generator=generator).to(places.device)]
         terminal[row, places], nonterminal[row, places] = (
             batch["terminal"][row, order],
@@ -107,7 +107,7 @@ def withhold_nonterminals(batch: Batch, *, probability: float, seed: int) -> Bat
     So a model learns to go without the nonterminal of the newest word, as it has to where it generates.
     """
     nonterminal = batch["nonterminal"].clone()
-    for row, places, generator in _iter_tagged_rows(batch, "withhold", seed):
+    for row, places, generator in _iter_tagged_documents(batch, "withhold", seed):
         is_withheld = torch.rand(len(places), generator=generator) < probability
         nonterminal[row, places[is_withheld.to(places.device)]] = UNTAGGED
     predicted = batch.get("nonterminal_target", batch["nonterminal"])
@@ -174,11 +174,21 @@ def _is_newest(batch: Batch) -> Tensor:
     return is_tagged & ((following == length) | (other != document))
 
 
-def _iter_tagged_rows(batch: Batch, purpose: str, seed: int) -> Iterator[tuple[int, Tensor, torch.Generator]]:
-    """Yield each row's number, its tagged positions and a generator seeded by the tokens there, purpose and seed."""
-    for row, is_tagged in enumerate(_is_tagged(batch)):
-        places = is_tagged.nonzero().flatten()
+def _iter_tagged_documents(batch: Batch, purpose: str, seed: int) -> Iterator[tuple[int, Tensor, torch.Generator]]:
+    """Yield the row, tagged positions and generator of each document that has any, or of each row without documents.
+
+    A generator is seeded by the tokens there, purpose and seed.
+    """
+    is_tagged, document = _is_tagged(batch), batch.get("document", torch.zeros_like(batch["input_ids"]))
+    rows, columns = is_tagged.cpu().nonzero(as_tuple=True)
+    if not len(rows):
+        return
+    numbers = document.cpu()[rows, columns]
+    is_new = (rows[1:] != rows[:-1]) | (numbers[1:] != numbers[:-1])
+    sizes = torch.cat([is_new.nonzero().flatten() + 1, torch.tensor([len(rows)])]).diff(prepend=torch.tensor([0]))
+    salt, person = seed.to_bytes(8, "little"), purpose.encode()
+    for own_rows, places in zip(rows.split(sizes.tolist()), columns.split(sizes.tolist()), strict=True):
+        row, places = int(own_rows[0]), places.to(is_tagged.device)
         tokens = batch["input_ids"][row, places].cpu().to(torch.int64).numpy().astype("<i8").tobytes()
-        salt, person = seed.to_bytes(8, "little"), purpose.encode()
         digest = hashlib.blake2b(tokens, digest_size=8, salt=salt, person=person).digest()
         yield row, places, torch.Generator().manual_seed(int.from_bytes(digest, "little"))

@@ -57,6 +57,22 @@ def test_chunks_and_two_whole_banks_equal_the_explicit_rule(
     torch.testing.assert_close(attend(inputs, chunk_size, joins_banks), expected, rtol=0, atol=1e-10)
 
 
+def test_turned_values_come_back_by_the_operator_of_their_score(inputs: dict[str, Tensor], joins_banks: bool) -> None:
+    local, offset, last = inputs["local"], inputs["offset"], inputs["last"]
+    attention = AddressedAttention(local, offset, last, chunk_size=8, joins_banks=joins_banks, turns_values=True)
+
+    found = attention(inputs["query"], inputs["key"], inputs["value"])
+
+    query, key = rotate(inputs["query"], local), rotate(inputs["key"], local)
+    for t in (0, 5, LENGTH - 1):
+        is_complete = (last[:, None, : t + 1, None] < t).expand(-1, HEADS, -1, WIDTH // 2)
+        address = torch.where(is_complete, offset[:, :, : t + 1], torch.ones_like(offset[:, :, : t + 1]))
+        keys = rotate(key[:, :, : t + 1], address)
+        weights = (query[:, :, t, None] @ keys.mT / WIDTH**0.5).softmax(-1)
+        values = rotate(rotate(rotate(inputs["value"], local)[:, :, : t + 1], address), local[:, :, t, None].conj())
+        torch.testing.assert_close(found[:, :, t], (weights @ values)[:, :, 0], rtol=0, atol=1e-10)
+
+
 def test_gradients_equal_those_of_the_explicit_rule(inputs: dict[str, Tensor], joins_banks: bool) -> None:
     sources = [inputs[name].requires_grad_() for name in ("query", "key", "value", "local", "offset")]
     weight = torch.randn(ROWS, HEADS, LENGTH, WIDTH, dtype=torch.float64)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lisdata.models import MODELS, build_model
+from lisdata.models import build_model
 from lisdata.models.alibi import distance_bias
 from lisdata.models.rotary import rotate
 
@@ -107,7 +107,10 @@ class LineByLine:
 
     line: Tensor
 
-    def __init__(self, local: Tensor, offset: Tensor, last: Tensor) -> None:
+    def __init__(
+        self, local: Tensor, offset: Tensor, last: Tensor, document: None = None, *, turns_values: bool = False
+    ) -> None:
+        assert not turns_values
         self.local, self.offset = local, offset
 
     def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -118,16 +121,19 @@ class LineByLine:
         return (scores / query.shape[-1] ** 0.5).masked_fill(future, -math.inf).softmax(-1) @ value
 
 
-@pytest.mark.parametrize("name", ["random-lines", "lisformer-lines"])
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [("random-lines", "lisdata.models.random_lines"), ("lisformer-lines", "lisdata.models.addresses")],
+)
 def test_an_addressed_model_equals_the_line_rule_written_out(
-    name: str, text: Tensor, monkeypatch: pytest.MonkeyPatch
+    name: str, module: str, text: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = build_tiny(name)
     chunked = logits(model, text)
     characters = text[0].tolist()
     line = [characters[:t].count(NEWLINE) for t in range(len(characters))]
     monkeypatch.setattr(LineByLine, "line", torch.tensor([line]), raising=False)
-    monkeypatch.setattr(MODELS[name].module + ".AddressedAttention", LineByLine)
+    monkeypatch.setattr(module + ".AddressedAttention", LineByLine)
 
     torch.testing.assert_close(logits(model, text), chunked, rtol=0, atol=1e-10)
 

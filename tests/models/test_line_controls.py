@@ -11,7 +11,7 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from lisdata.models import build_model
 from lisdata.models.instances import line_layout
-from lisdata.models.sliding_window import window_attention
+from lisdata.models.window_attention import window_attention
 
 NEWLINE = 0
 TINY = {"vocabulary_size": 7, "width": 16, "num_layers": 2, "num_attention_heads": 2, "seed": 0}
@@ -81,12 +81,13 @@ def test_own_line_is_zero_offset_under_the_mask_of_the_line(text: Tensor, monkey
     group = line_layout(text, NEWLINE)[0].group
     same_line = (group[:, :, None] == group[:, None, :])[:, None]
 
-    def masked(query: Tensor, key: Tensor, value: Tensor, *, is_causal: bool) -> Tensor:
+    def masked(query: Tensor, key: Tensor, value: Tensor, *, attn_mask: Tensor | None, is_causal: bool) -> Tensor:
         assert is_causal
+        assert attn_mask is None
         mask = same_line & torch.ones(text.shape[1], text.shape[1], dtype=torch.bool).tril()
         return scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
-    monkeypatch.setattr("lisdata.models.zero_offset.scaled_dot_product_attention", masked)
+    monkeypatch.setattr("lisdata.models.addresses.scaled_dot_product_attention", masked)
 
     torch.testing.assert_close(logits(zero, text), logits(control, text), rtol=0, atol=1e-12)
 

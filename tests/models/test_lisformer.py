@@ -47,10 +47,11 @@ def draw_batch(seed: int, num_rows: int = 2, length: int = 24) -> Batch:
     }
 
 
+@pytest.mark.parametrize("turns_values", [False, True])
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10_000), st.integers(0, 23))
-def test_nothing_of_a_later_token_moves_an_earlier_logit(seed: int, changed: int) -> None:
-    model, batch = build_tiny(), draw_batch(seed)
+@given(seed=st.integers(0, 10_000), changed=st.integers(0, 23))
+def test_nothing_of_a_later_token_moves_an_earlier_logit(turns_values: bool, seed: int, changed: int) -> None:
+    model, batch = build_tiny(turns_values=turns_values), draw_batch(seed)
     before = logits(model, batch)
 
     other = {name: column.clone() for name, column in batch.items()}

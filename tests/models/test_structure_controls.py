@@ -120,10 +120,23 @@ def test_parameters_are_those_of_lis_tables_5_to_7(
     size = {"vocabulary_size": vocabulary_size, "width": width, "num_layers": 3, "num_attention_heads": 1}
 
     rope = build_model("rope", activation="relu", **size)
-    slots = build_model("lisformer", activation="relu", num_roles=57 * 4, instance_addresses=False, **size)
+    roles = {"num_roles": 2 + 57 * 4, "num_plain_roles": 2, "instance_addresses": False}
 
     assert sum(p.numel() for p in rope.parameters()) == serialized
-    assert sum(p.numel() for p in slots.parameters()) == addressed
+    for name in ("lisformer", "added-addresses"):
+        slots = build_model(name, activation="relu", **roles, **size)
+        assert sum(p.numel() for p in slots.parameters()) == addressed
+
+
+@pytest.mark.parametrize("name", ["lisformer, roles pooled", "added-addresses"])
+def test_plain_roles_change_nothing_and_the_others_do(name: str) -> None:
+    model, batch = build_tiny(name, num_plain_roles=2, instance_addresses=False), draw_batch(5)
+    plain = {**batch, "role": torch.ones_like(batch["role"])}
+    before = logits(model, plain)
+
+    assert torch.equal(logits(model, plain | {"role": torch.zeros_like(batch["role"])}), before)
+    assert torch.equal(logits(model, plain | {"role": torch.full_like(batch["role"], -1)}), before)
+    assert not torch.equal(logits(model, plain | {"role": 1 + (batch["input_ids"] % 2)}), before)
 
 
 def test_without_role_biases_only_positions_tell() -> None:
@@ -152,7 +165,9 @@ def test_role_biases_are_looked_up_by_role_of_query_and_of_key() -> None:
         ("lisformer", {"pooled": "position"}),
         ("lisformer", {"num_identifiers": 3}),
         ("lisformer", {"num_identifiers": 0, "instance_addresses": False}),
-        ("added-addresses", {"instance_addresses": False}),
+        ("lisformer", {"num_plain_roles": 3}),
+        ("lisformer", {"num_plain_roles": -1}),
+        ("added-addresses", {"num_identifiers": 3, "instance_addresses": False}),
         ("role-biases", {"num_roles": 0}),
     ],
 )

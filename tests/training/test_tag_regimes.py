@@ -193,3 +193,17 @@ def test_a_setting_out_of_range_is_refused(settings: dict[str, Any], complaint: 
 def test_an_unknown_regime_is_refused_with_those_that_exist() -> None:
     with pytest.raises(ValueError, match=r"regime='half' is none of none, losses-only, .*, shuffled"):
         apply_tag_regime(BATCH, "half")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 29))
+def test_a_document_comes_out_the_same_alone_and_packed(drawn: int, cut: int) -> None:
+    row = draw_batch(drawn, num_rows=1)
+    document = (torch.arange(30) >= cut).long()[None]
+    alone = [{name: column[:, at] for name, column in row.items()} for at in (slice(cut), slice(cut, 30))]
+
+    packed = random_regimes(row | {"document": document}, 5)
+    parts = zip(*(random_regimes(part, 5) for part in alone), strict=True)
+
+    for whole, (first, second) in zip(packed, parts, strict=True):
+        assert pairs(whole)[0] == pairs(first)[0] + pairs(second)[0]

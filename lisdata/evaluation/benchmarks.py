@@ -25,6 +25,8 @@ from lisdata.evaluation.item_results import (
     vote_over_seeds,
 )
 from lisdata.evaluation.masked_scorer import MaskedScorer, MaskedScoring
+from lisdata.evaluation.prefix_rows import PrefixForm
+from lisdata.evaluation.prefix_scorer import PrefixScorer
 from lisdata.evaluation.syntaxgym import Unit, counted_suites, evaluate_suites
 from lisdata.evaluation.syntaxgym_suites import hash_suites, read_suites
 from lisdata.evaluation.tag_cache import TagCache
@@ -34,7 +36,7 @@ from lisdata.pretrained import from_hf, is_hf_folder
 OnProgress = Callable[[float, float, str], None]
 """Called with what is done, what is to do, and a remark."""
 
-Scorer = CausalScorer | MaskedScorer
+Scorer = CausalScorer | PrefixScorer | MaskedScorer
 Evaluate = Callable[[Scorer, str, OnProgress | None], ItemResults]
 
 
@@ -48,6 +50,7 @@ class BenchmarkRequest:
     default tags.jsonl in `directory`, where the report goes.
 
     A model of masked tokens is scored by pseudo-log-likelihood, its `end` by default that of the tokenizer's template.
+    A causal model is given the tags of what it has read, rather than those of whole sentences, with a `prefix_form`.
     `within_word_l2r` is that of `MaskedScoring`; with `hide_from_parser` the parser cannot read a masked token either.
     """
 
@@ -58,6 +61,7 @@ class BenchmarkRequest:
     parser: str | None = None
     tag_cache: Path | None = None
     scoring: CausalScoring
+    prefix_form: PrefixForm | None = None
     within_word_l2r: bool = False
     hide_from_parser: bool = False
 
@@ -184,7 +188,12 @@ def _load(path: Path) -> tuple[nn.Module, str]:
 
 
 def _make_scorer(request: BenchmarkRequest, model: nn.Module, tokenizer: Tokenizer, tag: TagCache | None) -> Scorer:
-    if not find_model(describe_model(model)["name"]).is_masked:
+    is_masked = find_model(describe_model(model)["name"]).is_masked
+    if request.prefix_form is not None:
+        if is_masked or tag is None:
+            raise ValueError(f"tags {request.prefix_form}: expected a causal model and a parser")
+        return PrefixScorer(model, tokenizer, tag, request.prefix_form, request.scoring)
+    if not is_masked:
         return CausalScorer(model, tokenizer, request.scoring)
     settings = asdict(request.scoring) | {"end": request.scoring.end or None}
     scoring = MaskedScoring(**settings, within_word_l2r=request.within_word_l2r)
@@ -197,6 +206,8 @@ def _describe_reading(request: BenchmarkRequest, tag: TagCache | None, facts: di
     if tag is not None:
         parsed = "sentences without the masked token" if request.hide_from_parser else "whole sentences"
         tags = f"{request.scoring.regime}, by {tag.pinned}, of {parsed}: a tag may tell of words to come"
+        if request.prefix_form is not None:
+            tags = f"{request.prefix_form}, by {tag.pinned}, of what was read: no tag tells of words to come"
     return [f"tags: {tags}", f"first token: {facts['models'][0]['scoring']['first_token']}"]
 
 

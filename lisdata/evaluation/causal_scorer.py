@@ -77,26 +77,25 @@ class CausalScorer:
         Without `tags` the model sees none.
         """
         rows = self._rows.make(texts, None if self.scoring.regime in TAGLESS else tags)
-        distinct = {row.values.tobytes(): row.values for row in rows}
-        found = dict(zip(distinct, self._surprisals(list(distinct.values())), strict=True))
+        found = score_rows(self._model, [row.values for row in rows], self.scoring)
         begin = len(self._rows.start)
-        return [to_surprisals(row, found[row.values.tobytes()][begin:].copy()) for row in rows]
+        return [to_surprisals(row, surprisals[begin:]) for row, surprisals in zip(rows, found, strict=True)]
 
-    def _surprisals(self, rows: list[Int64]) -> list[Float64]:
-        """Return the surprisal of each token of each row, 0 of the first."""
-        found = [np.zeros(row.shape[1]) for row in rows]
-        scorable = [number for number, row in enumerate(rows) if row.shape[1] > 1]
-        lengths = [rows[number].shape[1] for number in scorable]
-        with evaluating(self._model) as device:
-            for places in iter_batches(lengths, self.scoring.batch_tokens):
-                numbers = [scorable[place] for place in places]
-                batch = pad_rows([rows[number] for number in numbers])
-                batch = apply_tag_regime(batch, self.scoring.regime, seed=self.scoring.seed)
-                nll, targets = next_token_nll(self._model, move_batch(batch, device))
-                scored = [
-                    row[is_scored].double().cpu().numpy()
-                    for row, is_scored in zip(nll, targets != NOT_SCORED, strict=True)
-                ]
-                for number, surprisals in zip(numbers, scored, strict=True):
-                    found[number][1:] = surprisals
-        return found
+
+def score_rows(model: nn.Module, rows: Sequence[Int64], scoring: CausalScoring) -> list[Float64]:
+    """Return the surprisal of each token of each row (3, T), 0 of the first.
+
+    Rows of the same tokens and tags are computed once, so they are equal.
+    """
+    distinct = {row.tobytes(): row for row in rows}
+    found = {key: np.zeros(row.shape[1]) for key, row in distinct.items()}
+    scorable = [key for key, row in distinct.items() if row.shape[1] > 1]
+    lengths = [distinct[key].shape[1] for key in scorable]
+    with evaluating(model) as device:
+        for places in iter_batches(lengths, scoring.batch_tokens):
+            keys = [scorable[place] for place in places]
+            batch = apply_tag_regime(pad_rows([distinct[key] for key in keys]), scoring.regime, seed=scoring.seed)
+            nll, targets = next_token_nll(model, move_batch(batch, device))
+            for key, row, is_scored in zip(keys, nll, targets != NOT_SCORED, strict=True):
+                found[key][1:] = row[is_scored].double().cpu().numpy()
+    return [found[row.tobytes()].copy() for row in rows]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lisdata.encoding import Tokenizer, align_tags
+from lisdata.encoding import Tokenizer, align_tags, template_ids
 from lisdata.errors import LisDataError
 from lisdata.evaluation.sentence_scores import Float64, Int64, TextTags, TokenSurprisals
 from lisdata.training.batches import Batch
@@ -39,7 +39,7 @@ class SentenceRows:
     def __init__(self, tokenizer: Tokenizer, *, start: str | None, end: str | None) -> None:
         self.counts: Counter[str] = Counter()
         self._tokenizer = tokenizer
-        before, after = self._template()
+        before, after = template_ids(tokenizer)
         self.start = before if start is None else self._encode(start)
         self.end = after if end is None else self._encode(end)
 
@@ -77,15 +77,6 @@ class SentenceRows:
 
     def _encode(self, text: str) -> Int64:
         return self._tokenizer.encode_batch([text]).ids.astype(np.int64)
-
-    def _template(self) -> tuple[Int64, Int64]:
-        """Return what the tokenizer's template puts before and after a text."""
-        if not len(self._tokenizer.encode_batch([""], special_tokens=True).ids):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        own = self._encode("a").tolist()
-        ids = self._tokenizer.encode_batch(["a"], special_tokens=True).ids.tolist()
-        begin = next(n for n in range(len(ids)) if ids[n : n + len(own)] == own)
-        return np.array(ids[:begin], np.int64), np.array(ids[begin + len(own) :], np.int64)
 
 
 def to_surprisals(row: SentenceRow, surprisals: Float64) -> TokenSurprisals:

@@ -103,7 +103,11 @@ def reproduce(
     """
     experiment = load_experiment(name)
     if EXPERIMENTS[name].needs_data and data is None:
-        raise ValueError(f"{name} needs its input: expected data (--data FILE)")
+        raise ValueError(f"{name} needs its input: expected data (--data)")
+    if data is not None and data.is_dir() != EXPERIMENTS[name].is_folder:
+        raise ValueError(
+            f"{name}: expected data in a {'folder' if EXPERIMENTS[name].is_folder else 'file'}, got {data}"
+        )
     unknown = [variant for variant in variants if variant not in experiment.variants]
     if unknown:
         raise ValueError(f"{name} has no variant {', '.join(unknown)}: it has {', '.join(experiment.variants)}")

@@ -1,11 +1,12 @@
 """Stops and resumes loaders at random steps under other worlds and workers, and compares every row with a calm run.
 
-    python benchmarks/elastic_campaign.py --trials 50 --rows 2000 > elastic.json
+    python benchmarks/elastic_campaign.py --trials 50 --rows 2000 --to results/elastic_campaign
 
 Each trial takes a kind of batches (rows, packs, budget, mixture ...) through 3 epochs, stopped and resumed three times:
 world sizes from 1, 2, 3, 5, 8, each rank with 0, 1 or 3 worker processes. The ranks take their steps in turn in this
 process. The rows of each epoch must come once, in the order of a loader that nothing disturbed, and the draws from the
-sources of a mixture must be within 1 of its weights after any number of them.
+sources of a mixture must be within 1 of its weights: after any number of them where rows come as they are drawn, at
+the end where packs or buckets reorder them.
 """
 
 from __future__ import annotations
@@ -40,16 +41,18 @@ MODES: dict[str, dict[str, Any]] = {
     "bucket budget": {"max_tokens": 512, "bucket": 8, "pad_to": 8},
 }
 WEIGHTS = (0.6, 0.3, 0.1)
+AS_DRAWN = ("rows",)
 Entry = tuple[int, int, int]  # source, row, first token
 
 
 def main() -> None:
-    """Print a line a trial on stderr and the result as JSON on stdout; exit 1 when any row was lost or came twice."""
+    """Print a line a trial on stderr, the result as JSON (--to: in a file); exit 1 when rows were lost or doubled."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=50, help="trials of each kind, of one dataset and of a mixture")
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=3, help="most worker processes a rank")
+    parser.add_argument("--to", type=Path, help="folder where campaign.json is written, instead of to stdout")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", "This DataLoader will create")
@@ -57,7 +60,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         report = run_trials(Path(folder), arguments, draw)
     report |= {"seconds": round(time.perf_counter() - begin, 1)}
-    print(json.dumps(report, indent=2))
+    text = json.dumps(report, indent=2) + "\n"
+    if arguments.to is None:
+        print(text, end="")
+    else:
+        arguments.to.mkdir(parents=True, exist_ok=True)
+        (arguments.to / "campaign.json").write_text(text)
     sys.exit(bool(report["failures"]))
 
 
@@ -68,6 +76,7 @@ def run_trials(folder: Path, arguments: argparse.Namespace, draw: random.Random)
     mixture = Mixture(datasets, weights=WEIGHTS, num_rows=arguments.rows)
     totals: Counter[str] = Counter()
     trials: Counter[str] = Counter()
+    grid: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
     for number in range(arguments.trials):
         for name, mode in MODES.items():
@@ -78,12 +87,15 @@ def run_trials(folder: Path, arguments: argparse.Namespace, draw: random.Random)
                 found = train(dataset, settings, path, totals)
                 calm = train(dataset, settings | {"tail": "ragged"}, [CALM], Counter())
                 trials[kind] += 1
+                grid.update(f"{stretch['world_size']} x {stretch['num_workers']}" for stretch in path)
                 totals["rows"] += sum(map(len, found))
                 wrong = found != calm or not is_complete(found, dataset)
+                wrong |= dataset is mixture and name in AS_DRAWN and not is_by_weight(found)
                 if wrong:
                     failures.append({"kind": kind, "settings": settings, "path": path})
                 print(f"{number} {kind}: {'WRONG' if wrong else 'good'}", file=sys.stderr)
-    return {"trials": dict(trials), "epochs": NUM_EPOCHS, **totals, "failures": failures}
+    spread = {"world x workers": dict(sorted(grid.items()))}
+    return {"trials": dict(trials), "epochs": NUM_EPOCHS, **totals, **spread, "failures": failures}
 
 
 CALM = {"world_size": 1, "batch_size": 16, "num_workers": 0, "prefetch": 0, "steps": 0}
@@ -158,6 +170,13 @@ def is_complete(epochs: list[list[Entry]], dataset: TokenDataset | Mixture) -> b
         if max(times) - min(times) > 1 or abs(sum(times) - weight * drawn.total()) >= 1:
             return False
     return True
+
+
+def is_by_weight(epochs: list[list[Entry]]) -> bool:
+    """Tell whether each source is within one row of its weight after any number of draws."""
+    sources = np.array([source for entries in epochs for source, _, _ in entries])
+    draws = np.arange(1, len(sources) + 1)
+    return all(np.abs(np.cumsum(sources == number) - weight * draws).max() < 1 for number, weight in enumerate(WEIGHTS))
 
 
 def write_rows(directory: Path, num_rows: int, seed: int) -> TokenDataset:

@@ -41,20 +41,38 @@ def find_compression(first: bytes) -> str | None:
 
 
 def decompressed(
-    raw: BinaryIO, compression: str | None, name: str = "the stream", *, limit: int | None = None
+    raw: BinaryIO,
+    compression: str | None,
+    name: str = "the stream",
+    *,
+    limit: int | None = None,
+    begin: tuple[int, int] = (0, 0),
 ) -> BinaryIO:
     """Return a stream of the decompressed bytes of `raw`; closing it closes `raw`.
 
     All bytes before a cut (before damage, or above `limit` bytes: but for the last piece) can be read; then reading
-    raises BadRecordError, which calls the file `name`. Memory is bounded however far a piece expands.
+    raises BadRecordError, which calls the file `name`. So `read(n)` gives n bytes, fewer only where the stream ends or
+    where it is cut: whoever takes fewer for the end reads once more, which gives none or raises. Memory is bounded
+    however far a piece expands.
+
+    It may begin in the midst: `begin` is the bit of `raw` where a member or frame, or a block of bzip2, begins, and
+    which byte of all that is decompressed that is.
     """
     if compression is None:
         return raw
-    return cast(BinaryIO, _DecompressedStream(raw, _codec(compression), name, limit))
+    bit, offset = begin
+    if bit:
+        raw.seek(bit // 8)
+    stream = _DecompressedStream(raw, codec_of(compression), name, limit, offset)
+    if bit and compression == "bz2":
+        from lisdata.bzip2_blocks import BlockDecompressor
+
+        stream.begin_member(BlockDecompressor(bit % 8))
+    return cast(BinaryIO, stream)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Codec:
+class Codec:
     """What decompresses one member, and the errors by which it says that the bytes are wrong."""
 
     name: str
@@ -65,20 +83,21 @@ class _Codec:
     output_bytes: tuple[int, ...] = (_OUTPUT_BYTES,)  # the most to give at once, where it can be told
 
 
-def _codec(compression: str) -> _Codec:
+def codec_of(compression: str) -> Codec:
+    """Return what decompresses "gzip", "bz2", "xz" or "zstd"."""
     if compression == "gzip":
-        return _Codec(name="gzip", new=lambda: zlib.decompressobj(wbits=31), errors=(zlib.error,), padding=b"\0")
+        return Codec(name="gzip", new=lambda: zlib.decompressobj(wbits=31), errors=(zlib.error,), padding=b"\0")
     if compression == "bz2":
-        return _Codec(name="bz2", new=bz2.BZ2Decompressor, errors=(OSError, ValueError))
+        return Codec(name="bz2", new=bz2.BZ2Decompressor, errors=(OSError, ValueError))
     if compression == "xz":
         new_xz = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
-        return _Codec(name="xz", new=new_xz, errors=(lzma.LZMAError,), padding=b"\0")
+        return Codec(name="xz", new=new_xz, errors=(lzma.LZMAError,), padding=b"\0")
     if compression == "zstd":
         import zstandard
 
         new = zstandard.ZstdDecompressor().decompressobj
         errors = (zstandard.ZstdError,)
-        return _Codec(name="zstd", new=new, errors=errors, input_bytes=_ZSTD_INPUT_BYTES, output_bytes=())
+        return Codec(name="zstd", new=new, errors=errors, input_bytes=_ZSTD_INPUT_BYTES, output_bytes=())
     raise ValueError(f"unknown compression {compression!r}: expected gzip, bz2, xz or zstd")
 
 
@@ -89,16 +108,20 @@ class _TooMuchError(Exception):
 class _DecompressedStream(io.BufferedIOBase):
     """Reads forward only; a stream that ends inside a member is an error, never a short success."""
 
-    def __init__(self, raw: BinaryIO, codec: _Codec, name: str, limit: int | None) -> None:
+    def __init__(self, raw: BinaryIO, codec: Codec, name: str, limit: int | None, begin: int) -> None:
         self._raw, self._codec, self._name, self._limit = raw, codec, name, limit
-        self._expanded = 0
+        self._expanded = begin
         self._member: Any = None
         self._has_more = False  # of what the member was given
         self._compressed = b""
         self._ready = memoryview(b"")
-        self._position = 0
+        self._position = begin
         self._is_later = False
         self._failure: BadRecordError | None = None
+
+    def begin_member(self, member: Any) -> None:
+        """Let `member` decompress what comes first."""
+        self._member = member
 
     def readable(self) -> bool:
         return True

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import os
 import stat
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -24,6 +26,7 @@ from lisdata.decompression import (
     without_compression,
 )
 from lisdata.errors import BadRecordError, Place, PlanError
+from lisdata.seek_points import BEGIN, SeekIndex, SeekPoint, find_seek_points
 
 MEBIBYTE = 1 << 20
 BLOCK_BYTES = 16 * MEBIBYTE
@@ -51,12 +54,24 @@ class InputFile:
     compression: str | None
     max_expansion: int = MAX_EXPANSION
 
-    def open(self) -> BinaryIO:
+    def open(self, point: SeekPoint = BEGIN) -> BinaryIO:
         """Open the decompressed bytes; all gzip members, bzip2 and xz streams and zstd frames are read.
 
-        Reading raises BadRecordError where a compressed stream is cut or damaged, or expands too far.
+        A compressed file may be read from a `point` of it on. Reading raises BadRecordError where a compressed stream
+        is cut or damaged, or expands too far.
         """
-        return decompressed(_open(self.path), self.compression, self.name, limit=self.most_expanded)
+        begin = (point.bit, point.offset)
+        return decompressed(_open(self.path), self.compression, self.name, limit=self.most_expanded, begin=begin)
+
+    def find_seek_points(self, spacing: int) -> SeekIndex | None:
+        """Return where decompression may begin in the midst, about every `spacing` bytes; None if only at the begin.
+
+        A URL has no points: to find them all of it is read.
+        """
+        if self.compression is None or not self.is_local:
+            return None
+        opened = partial(_open, self.path)
+        return find_seek_points(opened, self.compression, spacing=spacing, limit=self.most_expanded)
 
     @property
     def most_expanded(self) -> int:
@@ -76,17 +91,38 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSlice:
-    """Bytes [begin, end) of an input, counted after decompression; `end` None means to the end of the file."""
+    """Bytes [begin, end) of an input, counted after decompression; `end` None means to the end of the file.
+
+    Of a compressed file that is read in slices, `points` are known seek points in order, the file's begin if no other,
+    and `stored` are the first byte and the end of what of the file as stored holds the slice.
+    """
 
     file: InputFile
     begin: int = 0
     end: int | None = None
+    points: tuple[SeekPoint, ...] = (BEGIN,)
+    stored: tuple[int, int] | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the slice ends where its file does."""
+        return self.end is None or (self.file.compression is None and self.end == self.file.size)
+
+    def point_before(self, offset: int) -> SeekPoint:
+        """Return the last known seek point that is not behind a byte."""
+        at = bisect_right(self.points, offset, key=lambda point: point.offset)
+        return self.points[at - 1] if at else BEGIN
+
+    def point_from(self, offset: int) -> SeekPoint | None:
+        """Return the first known seek point that is not before a byte, if there is one."""
+        at = bisect_left(self.points, offset, key=lambda point: point.offset)
+        return self.points[at] if at < len(self.points) else None
 
     def chunks(self, size: int = MEBIBYTE) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, bytes) of at most `size` bytes each, wherever lines end; memory is bounded by `size`."""
-        position = self.begin
-        with self.file.open() as stream:
-            if self.begin:
+        position, point = self.begin, self.point_before(self.begin)
+        with self.file.open(point) as stream:
+            if self.begin > point.offset:
                 stream.seek(self.begin)
             while data := stream.read(size if self.end is None else max(0, min(size, self.end - position))):
                 position += len(data)
@@ -155,9 +191,10 @@ class InputSlice:
         return b"".join(data for _, data in self.chunks(BLOCK_BYTES))
 
     def digest(self) -> str:
-        """Return the digest of every byte of the slice as stored: of a compressed file, all of it."""
+        """Return the digest of every byte of the slice as stored: of a compressed file, all of it or what holds it."""
         digest = xxhash.xxh3_128()
-        begin, end = (0, self.file.size) if self.file.compression or self.end is None else (self.begin, self.end)
+        is_all = self.file.compression is not None or self.end is None
+        begin, end = self.stored or ((0, self.file.size) if is_all else (self.begin, self.end or 0))
         with _open(self.file.path) as stream:
             stream.seek(begin)
             while begin < end and (data := stream.read(min(BLOCK_BYTES, end - begin))):
@@ -166,10 +203,11 @@ class InputSlice:
         return digest.hexdigest()
 
     def place(self, offset: int) -> Place:
-        """Return line and column of a byte `offset`; the file is read again up to there, so only for messages."""
-        line, column = 1, 1
-        with self.file.open() as stream:
-            left = offset
+        """Return line and column of a byte `offset`; what is before is read again up to there, so only for messages."""
+        point = self.point_before(offset)
+        line, column = 1 + point.newlines, 1 + point.offset - point.line_begin
+        with self.file.open(point) as stream:
+            left = offset - point.offset
             while left > 0 and (data := stream.read(min(left, BLOCK_BYTES))):
                 left -= len(data)
                 newline = data.rfind(b"\n")

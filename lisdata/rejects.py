@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -75,7 +76,7 @@ class RejectWriter:
         if error.data is not None:
             stream.write(error.data)
         elif error.end > error.begin:  # it may be too long to be held in memory
-            record = InputSlice(file=piece.file, begin=error.begin, end=error.end)
+            record = replace(piece, begin=error.begin, end=error.end)
             stream.writelines(block for _, block in record.chunks())
         row = {
             "file": piece.file.name,

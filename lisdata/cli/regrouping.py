@@ -9,13 +9,18 @@ import click
 
 from lisdata.cli.converting import FOLDER
 from lisdata.cli.options import DatasetFolder, ResumingCommand, example
+from lisdata.cli.spreading import run_spread, spread_options
 
 MEMORY_MIB = 1024
 
 _MEMORY_HELP = "About how much memory a worker sorts in; a subject or graph that takes more has several structures."
 
 
-@click.command(cls=ResumingCommand, epilog=example("lisdata regroup graph.lis --by subject --to subjects.lis"))
+@click.command(
+    cls=ResumingCommand,
+    params=spread_options(),
+    epilog=example("lisdata regroup graph.lis --by subject --to subjects.lis"),
+)
 @click.argument("dataset", type=DatasetFolder())
 @click.option("--to", type=FOLDER, required=True, help="Folder of the dataset to write.")
 @click.option(
@@ -43,16 +48,13 @@ _MEMORY_HELP = "About how much memory a worker sorts in; a subject or graph that
 def regroup(dataset: Path, to: Path, **settings: Any) -> None:
     """Sort the triples of DATASET, so that each subject (or graph) has one structure over all files.
 
-    It works in bounded memory, with scratch inside the target folder. Each triple keeps its place in its source: an
-    export is as it was.
-    """
-    from lisdata.cli.printing import print_manifest
-    from lisdata.cli.progress import run_progress
-    from lisdata.regrouping import regroup as regroup_dataset
+    It works in bounded memory, with scratch inside the target folder (which nodes of a Ray cluster must see).
 
-    with run_progress("regroup") as show:
-        manifest = regroup_dataset(dataset, to, on_progress=show, **settings)
-    print_manifest(to, manifest)
+    Each triple keeps its place in its source: an export is as it was.
+    """
+    from lisdata import regrouping
+
+    run_spread("regroup", regrouping.regroup, regrouping.regroup_share, dataset, to, **settings)
 
 
 def sort_options() -> list[click.Option]:

@@ -20,11 +20,11 @@ HEADER = ("unit", "records", "rejected", "MB read", "MB written", "seconds", "tr
 @click.command(epilog=example("lisdata finish graph.lis"))
 @click.argument("dataset", type=DATASET)
 def finish(dataset: Path) -> None:
-    """Write the manifest of DATASET, whose ranks have done all units (convert --rank), or tell which have not."""
-    from lisdata import conversion
+    """Write the manifest of DATASET, whose ranks have done all units (--rank), or tell which have not."""
+    from lisdata import finishing
     from lisdata.cli.printing import print_manifest
 
-    print_manifest(dataset, conversion.finish(dataset))
+    print_manifest(dataset, finishing.finish(dataset))
 
 
 @click.command(name="run-report", epilog=example("lisdata run-report graph.lis"))

@@ -1,12 +1,17 @@
-"""Options that say where the units of a conversion are run: processes here, tasks of Ray, or ranks of a scheduler."""
+"""Options that say where the units of a run are run: processes here, tasks of Ray, or ranks of a scheduler."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+if TYPE_CHECKING:
+    from lisdata.runs import JsonDict, Share
 
 _AUTO = "auto"
 
@@ -80,3 +85,32 @@ class Spread:
 def take_spread(settings: dict[str, Any]) -> Spread:
     """Take the options out of `settings` and return them; raise UsageError for those that do not go together."""
     return Spread(**{f.name: settings.pop(f.name) for f in fields(Spread)})
+
+
+def run_spread(
+    title: str,
+    run: Callable[..., JsonDict],
+    run_share: Callable[..., Share],
+    source: Path,
+    to: Path,
+    *,
+    fresh: bool,
+    **settings: Any,
+) -> None:
+    """Call `run`, or `run_share` for a rank, with all settings but where it runs, and print what came of it."""
+    from lisdata.cli.printing import print_manifest, print_share
+    from lisdata.cli.progress import run_progress
+
+    spread = take_spread(settings)
+    if spread.rank is not None and fresh:
+        raise click.UsageError("--fresh would change the folder under the other ranks: do it before they start")
+    with run_progress(title) as show:
+        if spread.rank is not None:
+            share = run_share(source, to, rank=spread.rank, world=spread.world, on_progress=show, **settings)
+        else:
+            where = {"engine": spread.engine, "ray_address": spread.ray_address}
+            manifest = run(source, to, fresh=fresh, on_progress=show, **where, **settings)
+    if spread.rank is None:
+        print_manifest(to, manifest)
+    else:
+        print_share(to, share)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from lisdata.conversion.config import ConvertConfig, Paths, unit_bytes
 from lisdata.conversion.known_inputs import KnownInputs
-from lisdata.conversion.planning import Piece, join_pieces, make_planner
+from lisdata.conversion.planning import join_pieces, make_planner
+from lisdata.conversion.slices import weight_of
 from lisdata.errors import PlanError
 from lisdata.inputs import InputFile
 from lisdata.paths import StrPath
@@ -35,7 +36,7 @@ def plan_append(config: ConvertConfig, paths: Paths, to: StrPath) -> tuple[list[
         names = list_names([file.path for file in known.taken])
         _LOG.warning("%s: the dataset has inputs of the same bytes, so these are left out: %s", directory, names)
     files, size, old_units = [*earlier, *found], unit_bytes(plan["unit_mib"]), plan["units"]
-    old_pieces = [_sized(piece, files) for unit in old_units for piece in unit["slices"]]
+    old_pieces = [(piece, weight_of(files[piece["file"]], piece)) for unit in old_units for piece in unit["slices"]]
     units = list(join_pieces([*old_pieces, *planner.iter_pieces(found)], size))
     for old, new in zip(old_units, units, strict=False):
         if old != new and not all(known.holds(files[piece["file"]], old, piece) for piece in old["slices"]):
@@ -72,7 +73,3 @@ def _earlier_inputs(directory: Path, plan: JsonDict, max_expansion: int) -> list
         InputFile(**entry, path=fact["path"], max_expansion=max_expansion)
         for entry, fact in zip(plan["inputs"], facts, strict=True)
     ]
-
-
-def _sized(piece: JsonDict, files: list[InputFile]) -> Piece:
-    return piece, (files[piece["file"]].size if piece["end"] is None else piece["end"] - piece["begin"])

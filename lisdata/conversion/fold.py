@@ -22,6 +22,8 @@ def fold_conversion(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
         for file, report in commit["reports"].items():
             add_counts(inputs[int(file)]["report"], report)
             add_counts(totals["report"], report)
+        for file, prefixes in commit.get("prefixes", {}).items():
+            inputs[int(file)].setdefault("prefixes", {}).update(prefixes)
         files = sorted(map(int, commit["records"]))
         for part in commit["parts"]:
             parts.append(part | {"inputs": [files[0], files[-1] + 1]})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lisdata.inputs import InputFile, InputSlice, is_unchanged
+from lisdata.conversion.slices import planned_slice
+from lisdata.inputs import InputFile, is_unchanged
 from lisdata.runs import JsonDict
 from lisdata.runs.commits import read_commit
 
@@ -57,4 +58,4 @@ class KnownInputs:
 
 
 def _digest(file: InputFile, piece: JsonDict) -> str:
-    return InputSlice(file=file, begin=piece["begin"], end=piece["end"]).digest()
+    return planned_slice(file, piece).digest()

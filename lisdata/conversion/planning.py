@@ -11,22 +11,26 @@ from typing import Any
 
 import lisdata
 from lisdata.conversion.config import ConvertConfig, Paths, unit_bytes
-from lisdata.inputs import InputFile, InputSlice, find_inputs
+from lisdata.conversion.slices import KnownSlices, Piece, iter_slices
+from lisdata.inputs import InputFile, find_inputs
 from lisdata.paths import StrPath
 from lisdata.registry import Source, load_converter, load_source
 from lisdata.runs import JsonDict
 from lisdata.settings import build_settings
 from lisdata.shards.manifest import INCIDENCE_FORMAT
 
-Piece = tuple[JsonDict, int]
-"""A slice of an input as the plan holds it, and its size in bytes as stored."""
 
+def plan_conversion(
+    config: ConvertConfig, paths: Paths, to: StrPath, *, fresh: bool = False
+) -> tuple[list[InputFile], JsonDict]:
+    """Return the inputs and the plan; the plan holds all that decides the output, and no path or time.
 
-def plan_conversion(config: ConvertConfig, paths: Paths, to: StrPath) -> tuple[list[InputFile], JsonDict]:
-    """Return the inputs and the plan; the plan holds all that decides the output, and no path or time."""
+    A compressed file is cut as the plan that stands at `to` has it, where it did not change and that is not `fresh`.
+    """
     planner = make_planner(config)
     files = planner.find_files(paths, to)
-    return files, planner.plan(files, join_pieces(planner.iter_pieces(files), unit_bytes(config.unit_mib)))
+    known = None if fresh else KnownSlices(Path(to), planner.settings)
+    return files, planner.plan(files, join_pieces(planner.iter_pieces(files, known), unit_bytes(config.unit_mib)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,20 +59,11 @@ class Planner:
             leave_out=leave_out,
         )
 
-    def iter_pieces(self, files: Iterable[InputFile]) -> Iterator[Piece]:
-        """Yield the files, big ones cut at records into pieces of about the size of a unit."""
-        size = unit_bytes(self.config.unit_mib)
+    def iter_pieces(self, files: Iterable[InputFile], known: KnownSlices | None = None) -> Iterator[Piece]:
+        """Yield the files, big ones cut at records into pieces of about the size of a unit, or as they are `known`."""
         for file in files:
-            if not self.source.splits or file.compression is not None or file.size <= size:
-                yield {"file": file.index, "begin": 0, "end": None}, file.size
-                continue
-            begin, whole = 0, InputSlice(file=file, begin=0, end=file.size)
-            while begin < file.size:
-                end = file.size
-                if begin + size < file.size:
-                    end = self.source.find_cut(whole, begin + size, self.options)
-                yield {"file": file.index, "begin": begin, "end": end}, end - begin
-                begin = end
+            found = known.of(file) if known else None
+            yield from found or iter_slices(file, self.source, self.options, unit_bytes(self.config.unit_mib))
 
     def plan(self, files: list[InputFile], units: Iterable[JsonDict]) -> JsonDict:
         """Return the plan."""

@@ -56,7 +56,7 @@ def convert(
     if fresh + replan + append > 1:
         raise ValueError(f"expected one of {fresh=}, {replan=}, {append=}")
     chosen = Engine(name=engine, ray_address=ray_address)
-    job = _make_job(source, paths, to, settings, {"workers": workers, "engine": engine}, append=append)
+    job = _make_job(source, paths, to, settings, {"workers": workers, "engine": engine}, append=append, fresh=fresh)
     return run_job(job, workers=workers, engine=chosen, fresh=fresh, replan=replan or append, on_progress=on_progress)
 
 
@@ -89,10 +89,17 @@ def finish(to: StrPath) -> JsonDict:
 
 
 def _make_job(
-    source: str, paths: Paths, to: StrPath, settings: dict[str, Any], facts: JsonDict, *, append: bool = False
+    source: str,
+    paths: Paths,
+    to: StrPath,
+    settings: dict[str, Any],
+    facts: JsonDict,
+    *,
+    append: bool = False,
+    fresh: bool = False,
 ) -> Job:
     config = build_settings(ConvertConfig, {"source": source} | settings, "convert")
-    files, plan = (plan_append if append else plan_conversion)(config, paths, to)
+    files, plan = plan_append(config, paths, to) if append else plan_conversion(config, paths, to, fresh=fresh)
     inputs = known_facts(to) if append else []
     inputs += [{"path": f.path, "changed": time_of_change(f.path)} for f in files[len(inputs) :]]
     return Job(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lisdata.conversion.config import unit_bytes
 from lisdata.conversion.fold import add_counts
+from lisdata.conversion.slices import planned_slice
 from lisdata.errors import PlanError
 from lisdata.inputs import MEBIBYTE, InputFile, InputSlice
-from lisdata.records import ParsedDocument, Records, TreeRecords
-from lisdata.registry import DocumentSource, Reject, load_converter, load_source
+from lisdata.records import ParsedDocument, Records
+from lisdata.registry import DocumentSource, Reject, Source, load_converter, load_source
 from lisdata.rejects import RejectWriter
 from lisdata.runs import JsonDict
 from lisdata.shards.writer import ShardWriter
@@ -31,19 +35,21 @@ def convert_unit(
     """
     source, options, converter, converter_options = _tools(plan, given)
     batches = _Batches(_PartWriter(directory, unit["name"], plan), source, converter, converter_options)
-    read = _document_reader(source) if isinstance(source, DocumentSource) else source.read
     rejects = RejectWriter(directory, unit["name"], plan["on_error"])
     converted: dict[int, int] = {}
     reports: dict[str, dict[str, int]] = {}
+    prefixes: dict[str, dict[str, str]] = {}
     slices = list(_slices(files, unit))
     try:
         for piece in slices:
             converted.setdefault(piece.file.index, 0)
             with rejects.reading(piece):
-                for records in read(piece, options, rejects.reject):
+                for records in _read(source, piece, options, rejects.reject):
                     batches.add(records)
                     rejects.note_converted(records)
                     add_counts(reports.setdefault(str(piece.file.index), {}), getattr(records, "counts", {}))
+                    if declared := getattr(records, "prefixes", None):
+                        prefixes.setdefault(str(piece.file.index), {}).update(declared)
                     converted[piece.file.index] += records.num_records
         entries = batches.close()
     except BaseException:
@@ -58,6 +64,7 @@ def convert_unit(
     }
     found = {"unit": unit["name"], "parts": entries, "records": counts, "files": outputs | reject_files}
     digests = [slice_ | {"digest": _digest(piece)} for slice_, piece in zip(unit["slices"], slices, strict=True)]
+    found |= {"prefixes": prefixes} if prefixes else {}
     return found | {"reports": {file: report for file, report in reports.items() if report}, "read": digests}
 
 
@@ -75,7 +82,7 @@ def refuse_other_bytes(files: list[InputFile], commit: JsonDict) -> None:
     """Raise PlanError when an input no longer holds the bytes that a unit read."""
     for entry in commit["read"]:
         file = files[entry["file"]]
-        if _digest(InputSlice(file=file, begin=entry["begin"], end=entry["end"])) != entry["digest"]:
+        if _digest(planned_slice(file, entry)) != entry["digest"]:
             raise PlanError(
                 f"{file.path}: changed since unit {commit['unit']} read it; use --fresh to start over, or --replan"
             )
@@ -92,22 +99,25 @@ def _tools(plan: JsonDict, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
 
 def _slices(files: list[InputFile], unit: JsonDict) -> Iterator[InputSlice]:
     for piece in unit["slices"]:
-        yield InputSlice(file=files[piece["file"]], begin=piece["begin"], end=piece["end"])
+        yield planned_slice(files[piece["file"]], piece)
 
 
 def _weight(records: Records) -> int:
-    if isinstance(records, TreeRecords) and records.files is not None:
-        return int(records.end.sum())
+    files = getattr(records, "files", None)
+    if files is not None:  # a file's last structure ends where it does, or not far from there
+        is_last = [file is not after for file, after in pairwise((*files, None))]
+        return int(records.end[np.array(is_last, np.bool_)].sum())
     return int(records.end[-1]) - int(records.begin[0]) if len(records.begin) else 0
 
 
-def _document_reader(source: DocumentSource) -> Callable[[InputSlice, Any, Reject], Iterator[ParsedDocument]]:
-    def read(piece: InputSlice, options: Any, reject: Reject) -> Iterator[ParsedDocument]:
-        document = source.read_document(piece, options, reject)
-        if document is not None:
-            yield document
-
-    return read
+def _read(source: Source, piece: InputSlice, options: Any, reject: Reject) -> Iterator[Records | ParsedDocument]:
+    """Yield the records of a slice; of a file that is a document, this document."""
+    if not isinstance(source, DocumentSource) or not source.is_document(piece.file, options):
+        yield from source.read(piece, options, reject)
+        return
+    document = source.read_document(piece, options, reject)
+    if document is not None:
+        yield document
 
 
 class _Batches:
@@ -120,6 +130,7 @@ class _Batches:
 
     def add(self, records: Records | ParsedDocument) -> None:
         if not isinstance(records, ParsedDocument):
+            self._convert_waiting()
             self._convert(records)
             return
         self._waiting.append(records)

@@ -7,43 +7,43 @@ lies in a folder of scratch inside the target; the second makes each partition's
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import lisdata
 from lisdata.conversion import ConvertConfig, Paths, convert, plan_conversion
+from lisdata.engines import Engine, EngineName
 from lisdata.errors import PlanError
-from lisdata.exporters.input_ordinals import FIRST_ORDINAL, room_for_ordinals
-from lisdata.inputs import DATASET_MARK, MEBIBYTE
+from lisdata.inputs import DATASET_MARK
 from lisdata.locks import LOCK, hold_lock
-from lisdata.regrouping.spills import SPILL_FORMAT, spill_part
-from lisdata.regrouping.units import BYTES_A_FACT, regroup_unit
-from lisdata.runs import PLAN, RUN, Job, JsonDict, OnProgress, run_job
+from lisdata.paths import StrPath
+from lisdata.regrouping.jobs import SPILLS, RegroupJobs, fold_again, plan_jobs
+from lisdata.runs import PLAN, RUN, JsonDict, OnProgress, Share, finish_shares, run_job, run_share
+from lisdata.runs.ranks import await_shares
 from lisdata.settings import build_settings
 from lisdata.shards import IncidenceDataset
-from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, read_manifest
+from lisdata.shards.manifest import MANIFEST, read_manifest
 from lisdata.sources.rdf_grouping import Grouping
+from lisdata.storage import everywhere
 
 SortBy = Literal["subject", "graph"]
 Compression = Literal["zstd", "none"]
 
 MEMORY_MIB = 1024
-SPILLS, UNSORTED = ".spills", ".unsorted"
-"""Folders of scratch inside the target: facts divided among partitions, and a conversion in the order of its files."""
-
-_FILLED = 0.5  # how full of what fits a partition is on average
+UNSORTED = ".unsorted"
+"""Scratch inside the target: a conversion in the order of its files."""
 
 
 def regroup(
-    dataset: str | Path,
-    to: str | Path,
+    dataset: StrPath,
+    to: StrPath,
     *,
     by: SortBy = "subject",
     group_by: str | None = None,
     memory_mib: int = MEMORY_MIB,
     compression: Compression = "zstd",
     workers: int = 1,
+    engine: EngineName = "process",
+    ray_address: str | None = None,
     fresh: bool = False,
     on_progress: OnProgress | None = None,
 ) -> JsonDict:
@@ -53,28 +53,75 @@ def regroup(
     inputs), as the RDF sources' option does. A subject whose facts do not fit `memory_mib` (of each worker) has several
     structures. Every instance keeps its place in its source, so that an export is as it was. A run that was stopped
     goes on where it was; a finished one returns at once. Raises PlanError for a dataset that holds anything else.
+
+    Neither `workers` nor `engine` changes a byte. The nodes of a Ray cluster at `ray_address` must see `to`, which
+    holds the scratch.
     """
+    spread = Engine(name=engine, ray_address=ray_address)
+    jobs = _plan(dataset, to, by, group_by, memory_mib, compression, {"workers": workers, "engine": engine})
+    if fresh:
+        _start_over(Path(to))
+    if not (jobs.regroup.directory / MANIFEST).exists():
+        run_job(jobs.spill, workers=workers, engine=spread, on_progress=on_progress)
+    body = run_job(jobs.regroup, workers=workers, engine=spread, on_progress=on_progress)
+    shutil.rmtree(jobs.spill.directory, ignore_errors=True)
+    return body
+
+
+def regroup_share(
+    dataset: StrPath,
+    to: StrPath,
+    *,
+    rank: int,
+    world: int,
+    by: SortBy = "subject",
+    group_by: str | None = None,
+    memory_mib: int = MEMORY_MIB,
+    compression: Compression = "zstd",
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
+) -> Share:
+    """Regroup as rank `rank` (from 0) of `world`, in a folder `to` that all ranks see; see `regroup`.
+
+    All ranks divide the facts among partitions before any can sort one: each waits for the others, as long as one of
+    them is at work or may be about to start. The rank that ends last writes the manifest; what came of this one, and
+    which ranks are not done yet, is returned.
+    """
+    jobs = _plan(dataset, to, by, group_by, memory_mib, compression, {"workers": workers})
+    spread: dict[str, Any] = {"rank": rank, "world": world, "workers": workers, "on_progress": on_progress}
+    if not (jobs.regroup.directory / MANIFEST).exists():
+        share = run_share(jobs.spill, **spread)
+        if share.manifest is None:
+            share = await_shares(jobs.spill, share, done=jobs.regroup.directory / MANIFEST)
+        if share.missing:
+            return share
+    share = run_share(jobs.regroup, **spread)
+    if share.manifest is not None:
+        shutil.rmtree(jobs.spill.directory, ignore_errors=True)
+    return share
+
+
+def finish(to: StrPath) -> JsonDict:
+    """Write the manifest of a regrouping by ranks whose units are all done, and return its body.
+
+    Raises RunError, naming the ranks that have units to do, when some are not done.
+    """
+    target = Path(to)
+    body = finish_shares(target, fold_again(target))
+    shutil.rmtree(target / SPILLS, ignore_errors=True)
+    return body
+
+
+def _plan(
+    dataset: StrPath, to: StrPath, by: str, group_by: str | None, memory_mib: int, compression: str, facts: JsonDict
+) -> RegroupJobs:
     _check(by, group_by or by, memory_mib, compression)
     source, target = IncidenceDataset(dataset), Path(to)
     inside = target.resolve()
     if inside.is_relative_to(source.path.resolve()) or source.path.resolve() == inside:
         raise PlanError(f"{target}: expected a folder outside the dataset {source.path}")
     settings = {"by": by, "group_by": group_by or by, "memory_mib": memory_mib, "compression": compression}
-    plan = _plan(source, settings)
-    if fresh:
-        _start_over(target)
-    if not (target / MANIFEST).exists():
-        _spill(source, target / SPILLS, plan, workers=workers, on_progress=on_progress)
-    job = Job(
-        directory=target,
-        plan=plan,
-        run_unit=partial(regroup_unit, source.path, target / SPILLS),
-        fold=partial(_fold, source.manifest),
-        facts={"dataset": str(source.path), "workers": workers},
-    )
-    body = run_job(job, workers=workers, on_progress=on_progress)
-    shutil.rmtree(target / SPILLS, ignore_errors=True)
-    return body
+    return plan_jobs(source, everywhere(dataset), target, settings, facts)
 
 
 def convert_sorted(
@@ -135,78 +182,6 @@ def _check(by: str, group_by: str, memory_mib: int, compression: str) -> None:
     if compression not in get_args(Compression):
         raise ValueError(f"expected a compression of {', '.join(get_args(Compression))}, got {compression!r}")
     Grouping(group_by)
-
-
-def _plan(source: IncidenceDataset, settings: JsonDict) -> JsonDict:
-    """Return the plan: all that decides the output, and nothing of where the dataset lies."""
-    num_facts = source.manifest["counts"].get("instances", 0)
-    wanted = num_facts * BYTES_A_FACT / (_FILLED * settings["memory_mib"] * MEBIBYTE)
-    num_partitions = 1 + int(wanted)
-    entries = [{k: e[k] for k in ("name", "size", "digest", "scope", "compression")} for e in source.manifest["inputs"]]
-    files = source.manifest["files"]
-    beside = [name for name in files if name.startswith(("rejects/", "same_as/"))]
-    sizes = [sum(files[f"{table}/{part.name}.arrow"]["size"] for table in PART_TABLES) for part in source.parts]
-    weight = sum(sizes) // num_partitions
-    units: list[JsonDict] = [{"name": f"{n:05d}", "weight": weight, "partition": n} for n in range(num_partitions)]
-    if beside:
-        weight = sum(files[name]["size"] for name in beside)
-        units.append({"name": "beside", "weight": weight, "copies": sorted(beside)})
-    return settings | {
-        "format": INCIDENCE_FORMAT,
-        "lisdata": lisdata.__version__,
-        "dataset": file_entry(source.path / MANIFEST)["sha256"],
-        "inputs": entries,
-        "spilled": [part.name for part in source.parts],
-        "units": units,
-    }
-
-
-def _spill(
-    source: IncidenceDataset, directory: Path, plan: JsonDict, *, workers: int, on_progress: OnProgress | None
-) -> None:
-    files = source.manifest["files"]
-    weights = {name: files[f"structures/{name}.arrow"]["size"] for name in plan["spilled"]}
-    spill = {
-        "format": SPILL_FORMAT,
-        "lisdata": plan["lisdata"],
-        "dataset": plan["dataset"],
-        "by": plan["by"],
-        "partitions": sum("partition" in unit for unit in plan["units"]),
-        "units": [{"name": name, "weight": weight} for name, weight in weights.items()],
-    }
-    job = Job(
-        directory=directory,
-        plan=spill,
-        run_unit=partial(spill_part, source.path),
-        fold=_fold_spills,
-        facts={},
-    )
-    run_job(job, workers=workers, on_progress=on_progress)
-
-
-def _fold_spills(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
-    return {"format": SPILL_FORMAT}
-
-
-def _fold(manifest: JsonDict, plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
-    """Return the new manifest's body: what the old one says of the inputs, and the sums of the commits."""
-    room = room_for_ordinals(len(manifest["inputs"]))
-    sorted_as = {name: plan[name] for name in ("by", "group_by", "memory_mib")}
-    kept: JsonDict = {name: manifest[name] for name in ("report", "on_error") if name in manifest}
-    parts = [part for commit in commits for part in commit["parts"]]
-    totals: dict[str, dict[str, int]] = {"counts": {}, "kinds": {}}
-    for total, part in ((total, part) for part in parts for total in totals):
-        for name, count in part[total].items():
-            totals[total][name] = totals[total].get(name, 0) + count
-    return {
-        **kept,
-        **totals,
-        "format": INCIDENCE_FORMAT,
-        "lisdata": plan["lisdata"],
-        "origins": [origin | {"sorted": sorted_as} for origin in manifest["origins"]],
-        "inputs": [entry | {FIRST_ORDINAL: index * room} for index, entry in enumerate(manifest["inputs"])],
-        "parts": parts,
-    }
 
 
 def _finished(target: Path, planned: JsonDict, sorted_as: JsonDict) -> JsonDict:

@@ -44,7 +44,7 @@ class Share:
     labels: pa.RecordBatch
 
 
-def spill_part(source: Path, directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
+def spill_part(source: str, directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
     """Divide the facts of part unit["name"] of the dataset at `source` and return the unit's commit."""
     dataset = IncidenceDataset(source)
     part = next(part for part in dataset.parts if part.name == unit["name"])

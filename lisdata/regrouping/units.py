@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from lisdata.atomic import sync_path
+from lisdata.errors import RunError
 from lisdata.exporters.input_ordinals import room_for_ordinals
 from lisdata.inputs import MEBIBYTE
 from lisdata.regrouping.partitions import Int64, StructureMaker, join_shares, sorted_by, with_facts
 from lisdata.regrouping.spills import Share, iter_shares
+from lisdata.shards import IncidenceDataset
 from lisdata.shards.manifest import file_entry
 from lisdata.shards.writer import ShardWriter
 from lisdata.sources.rdf_grouping import Grouping
@@ -27,10 +29,13 @@ BYTES_A_FACT = 900
 _LONG = 16  # a run is long that has one in so many of the facts that fit
 
 
-def regroup_unit(source: Path, spills: Path, directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
+def regroup_unit(source: str, spills: Path, directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
     """Write one partition's structures, or copy what the dataset at `source` has beside them; return the commit."""
     if "copies" in unit:
-        return {"unit": unit["name"], "parts": [], "files": _copy_files(source, directory, unit["copies"])}
+        folder = IncidenceDataset(source).path
+        return {"unit": unit["name"], "parts": [], "files": _copy_files(folder, directory, unit["copies"])}
+    if not spills.is_dir():
+        raise RunError(f"{spills}: not seen by this machine; whoever regroups must see the folder that is written to")
     maker = StructureMaker(
         grouping=Grouping(plan["group_by"]),
         scopes=tuple(entry["scope"] for entry in plan["inputs"]),

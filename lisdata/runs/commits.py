@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +25,7 @@ class CommitUnit:
     directory: Path
     plan: JsonDict
     run_unit: Callable[[Path, JsonDict, JsonDict], JsonDict]
+    sidecars: dict[str, bytes] = field(default_factory=dict)
 
     def __call__(self, unit: JsonDict) -> None:
         """Run the unit; its files and then its commit are in place after that."""
@@ -44,6 +45,8 @@ class CommitUnit:
     def run_apart(self, unit: JsonDict) -> dict[str, bytes]:
         """Run the unit in scratch of this machine; return its files by name, the commit last."""
         with TemporaryDirectory(prefix="lisdata-unit-") as name:
+            for sidecar, data in self.sidecars.items():
+                write_atomically(check_inside(Path(name), sidecar), data)
             commit = self._run_in(Path(name), unit)
             path = commit_path(Path(), unit)
             return {file: (Path(name) / file).read_bytes() for file in (*commit["files"], path.as_posix())}

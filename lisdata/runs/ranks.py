@@ -6,9 +6,10 @@ array, a shell loop) may start them when and where it likes, and start a lost on
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lisdata.engines import PROCESSES, Engine
@@ -22,6 +23,8 @@ from lisdata.runs.running import check_workers, fold_run, run_pending, write_sid
 from lisdata.shards.manifest import MANIFEST, read_manifest, read_sealed
 
 SETUP_LOCK = ".setup.lock"
+PATIENCE = 60.0  # seconds
+_SECONDS_BETWEEN_LOOKS = 0.2
 _MOST_NAMED_RANKS = 8
 
 
@@ -82,6 +85,24 @@ def run_share(
             finished = _fold_if_complete(job)
     missing = () if finished is not None else _ranks_missing(directory, units, world)
     return Share(rank=rank, world=world, num_units=len(own), manifest=finished, missing=missing)
+
+
+def await_shares(job: Job, share: Share, *, done: Path) -> Share:
+    """Wait until all units of `job` are done, or `done` is there, and return what came of it then.
+
+    It is waited as long as a rank that has units to do is at work, and PATIENCE seconds for one that is about to start.
+    """
+    seen = time.monotonic()
+    while not done.exists():
+        if (body := _fold_if_complete(job)) is not None:
+            return replace(share, manifest=body, missing=())
+        missing = _ranks_missing(job.directory, job.plan["units"], share.world)
+        if any(state.is_running for state in missing):
+            seen = time.monotonic()
+        elif missing and time.monotonic() - seen > PATIENCE:
+            return replace(share, missing=missing)
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    return replace(share, missing=())
 
 
 def finish_shares(directory: Path, fold: Callable[[JsonDict, list[JsonDict]], JsonDict]) -> JsonDict:

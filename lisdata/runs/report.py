@@ -15,7 +15,7 @@ from lisdata.shards.manifest import MANIFEST, read_sealed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitReport:
-    """One unit; `source_bytes` are those planned, as stored.
+    """One unit; `source_bytes` are those planned, as stored, of compressed files that are cut decompressed.
 
     Counts are None while it is not done, and seconds (of its last try) where the run was killed before it noted them.
     """

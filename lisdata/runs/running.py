@@ -74,7 +74,7 @@ def run_pending(job: Job, units: list[JsonDict], workers: int, engine: Engine, o
     )
     notes, tell = _Notes(job.directory), on_progress or (lambda _: None)
     tell(progress)
-    run = CommitUnit(job.directory.absolute(), job.plan, job.run_unit)
+    run = CommitUnit(job.directory.absolute(), job.plan, job.run_unit, job.sidecars)
     try:
         for done in run_units(run, pending, workers=workers, engine=engine):
             notes.add(done)
@@ -120,6 +120,7 @@ def fold_run(job: Job) -> JsonDict:
     for name in (PLAN, *job.sidecars, *(f"{COMMITS}/{unit['name']}.json" for unit in job.plan["units"])):
         files[name] = file_entry(job.directory / name)
     body = body | {"files": files}
-    end_facts(job.directory)
-    sweep(job.directory)
+    with hold_lock(job.directory, "another rank", name=FACTS_LOCK, wait=True):  # which may still note its last unit
+        end_facts(job.directory)
+        sweep(job.directory)
     return write_manifest(job.directory, body)

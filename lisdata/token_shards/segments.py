@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lisdata.errors import DamagedShardError
 from lisdata.schema import UNTAGGED, check_schema
+from lisdata.token_shards.mapping import let_go
 from lisdata.token_shards.schema import INPUT_IDS, INT64_MAX, KIND, RECORD_ID, TokenSchema
 
 Int64 = npt.NDArray[np.int64]
@@ -170,11 +171,13 @@ def _read_batches(path: Path, schema: pa.Schema) -> list[pa.RecordBatch]:
     try:
         # The buffers keep the map alive; closing the file here lets its descriptor go.
         with pa.memory_map(str(path)) as mapped:
+            whole = mapped.read_buffer()
             reader = pa.ipc.open_file(mapped)
             check_schema(reader.schema, schema, str(path))
             batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         for batch in batches:
             batch.validate()
+        let_go(whole)
     except (pa.ArrowException, OSError) as error:
         raise DamagedShardError(f"{path}: expected an Arrow file, whole to its footer, found {error}") from error
     return [batch for batch in batches if batch.num_rows]

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 import small_conversion
+from scattered_triples import write_scattered
 from small_units import Stranger, make_job, run_unit
 
+import lisdata
 from lisdata.conversion import convert
 from lisdata.engines import Engine, deaths, run_units
 from lisdata.errors import BadRecordError, Place, RunError
@@ -68,6 +70,19 @@ def test_a_conversion_by_ray_has_the_bytes_of_one_in_this_process(tmp_path: Path
     convert("text", text, tmp_path / "calm", unit_mib=1)
     assert len(list((tmp_path / "ray" / "commits").iterdir())) > 1
     assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "calm")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_encoding_and_regrouping_by_ray_have_the_bytes_of_this_process(tmp_path: Path) -> None:
+    for number in range(2):
+        write_scattered(tmp_path / f"{number}.nt", 500, seed=number)
+        convert("ntriples", tmp_path / f"{number}.nt", tmp_path / f"{number}.lis")
+    lisdata.merge([tmp_path / "0.lis", tmp_path / "1.lis"], tmp_path / "lis")
+
+    for name, run in {"tok": lisdata.encode, "sorted": lisdata.regroup}.items():
+        run(tmp_path / "lis", tmp_path / f"{name}.ray", workers=2, engine="ray")
+        run(tmp_path / "lis", tmp_path / name)
+        assert bytes_of(tmp_path / f"{name}.ray") == bytes_of(tmp_path / name)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -288,7 +288,7 @@ def test_a_damaged_spill_is_named(plain: Path, tmp_path: Path, monkeypatch: pyte
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("lisdata.regrouping.regrouping.regroup_unit", stop)
+        patch.setattr("lisdata.regrouping.jobs.regroup_unit", stop)
         with pytest.raises(KeyboardInterrupt):
             regroup(plain, tmp_path / "d", memory_mib=MEMORY_MIB)
     spill = next((tmp_path / "d" / SPILLS / "facts").iterdir())

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from lisdata.errors import BadRecordError, DamagedShardError, PlanError, RunErro
 from lisdata.locks import hold_lock
 from lisdata.runs import RankState, finish_shares, run_job, run_share
 from lisdata.runs.ranks import describe_missing
+from lisdata.runs.running import FACTS_LOCK, fold_run
 from lisdata.shards.manifest import read_manifest, read_sealed
 
 OUTSIDE_THE_PROMISE = {"run.json"}
@@ -199,3 +201,20 @@ def test_the_locks_of_killed_ranks_do_not_stay(tmp_path: Path) -> None:
 def test_a_rank_outside_its_world_is_refused(rank: int, world: int, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected a rank from 0 to below its world size"):
         run_share(make_job(tmp_path), rank=rank, world=world)
+
+
+def test_a_rank_that_ends_a_run_waits_for_what_another_is_noting(tmp_path: Path) -> None:
+    job = make_job(tmp_path / "d", 2)
+    run_job(job)
+    note = tmp_path / "d" / ".run.json.1.tmp"
+
+    with ThreadPoolExecutor(1) as pool:
+        with hold_lock(tmp_path / "d", "another rank", name=FACTS_LOCK):
+            note.touch()
+            end = pool.submit(fold_run, job)
+            with pytest.raises(TimeoutError):
+                end.result(timeout=0.5)
+            assert note.exists()
+        assert end.result() == read_manifest(tmp_path / "d")
+
+    assert not note.exists()

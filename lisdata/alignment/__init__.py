@@ -1,6 +1,7 @@
 """What datasets share and where they differ: `same_as` tables, contents that meet, audits."""
 
-from lisdata.alignment.audit import AuditReport, LevelReport, audit
+from lisdata.alignment.audit import audit
+from lisdata.alignment.audit_report import AuditReport, LevelReport
 from lisdata.alignment.meeting import Meeting, MeetingReport, find_meetings
 from lisdata.alignment.same_as import collect_same_as, write_same_as
 

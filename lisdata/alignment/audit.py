@@ -4,72 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from lisdata.alignment.audit_report import AuditReport, LevelReport
 from lisdata.alignment.examples import describe_place
 from lisdata.alignment.fact_files import FactFiles, Place
-from lisdata.alignment.facts import LEVELS, iter_facts
+from lisdata.alignment.facts import LEVELS, Facts, iter_facts
 from lisdata.alignment.rereading import read_export
+from lisdata.alignment.token_audit import audit_tokens, is_token_dataset
 from lisdata.paths import StrPath
 from lisdata.shards import IncidenceDataset, Part
+from lisdata.shards.joined_inputs import JoinedDataset, join_inputs
 from lisdata.shards.manifest import MANIFEST
 
 _RECORDS = ("seen", "converted", "rejected")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelReport:
-    """How the facts of one level (see `lisdata.alignment.facts`) differ: counts of both sides, what is on one alone.
-
-    `duplicates` are facts that repeat an earlier one of their side. Examples say where a fact is in its source.
-    """
-
-    level: str
-    totals: tuple[int, int]
-    duplicates: tuple[int, int]
-    lost: int
-    added: int
-    lost_examples: tuple[str, ...]
-    added_examples: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditReport:
-    """What was compared, level by level; `structures` and `records` (seen, converted, rejected) are for information."""
-
-    names: tuple[str, str]
-    structures: tuple[int, int]
-    records: tuple[dict[str, int], dict[str, int]]
-    levels: tuple[LevelReport, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is lost and nothing added."""
-        return not any(level.lost or level.added for level in self.levels)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types."""
-        return {
-            "equal": self.ok,
-            "datasets": [
-                {"name": name, "structures": count, "records": records}
-                for name, count, records in zip(self.names, self.structures, self.records, strict=True)
-            ],
-            "levels": {
-                level.level: {
-                    "facts": list(level.totals),
-                    "duplicates": list(level.duplicates),
-                    "lost": level.lost,
-                    "added": level.added,
-                    "lost_examples": list(level.lost_examples),
-                    "added_examples": list(level.added_examples),
-                }
-                for level in self.levels
-            },
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,17 +58,27 @@ def audit(
     that a manifest cannot give back, such as the path of a schema. With `match_scopes` names local to a file (blank
     nodes) are compared as if input n of both datasets were one file; for an export that is always so. With `ordinals`
     the place of each instance in its source counts too. Memory is bounded; digests are kept in temporary files.
+
+    A token dataset is compared row by row, with another or its export for another loader: see `audit_tokens`.
     """
-    first, path = IncidenceDataset(before), Path(after)
+    if is_token_dataset(before):
+        if match_scopes or ordinals or options:
+            raise ValueError("match_scopes, ordinals and options are for datasets of structures, not for tokens")
+        return audit_tokens(before, after, num_examples=num_examples)
+    first, path = join_inputs(IncidenceDataset(before)), Path(after)  # shares of one input count as it
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="lisdata-audit.")))
+        if is_token_dataset(path):
+            raise ValueError(f"{path} holds rows of tokens, {first.path} structures: compare what is of one kind")
         if (path / MANIFEST).exists():
             if options:
                 raise ValueError(f"options are for an export that is converted again; {path} is a dataset")
-            second: tuple[IncidenceDataset, ...] = (IncidenceDataset(path),)
-            numbers = [info.index for info in second[0].inputs]
+            second: tuple[IncidenceDataset, ...] = (join_inputs(IncidenceDataset(path)),)
+            places = list(range(len(second[0].inputs)))
         else:
             second, numbers = read_export(first, path, folder / "again", options or {})
+            place_of = {info.index: place for place, info in enumerate(first.inputs)}
+            places = [place_of[number] for number in numbers]
             match_scopes = True
         inputs = [info for dataset in second for info in dataset.inputs]
         sides = (
@@ -122,14 +86,14 @@ def audit(
             _Side(
                 name=str(path),
                 datasets=second,
-                scopes={i.scope: _scope_name(n) for i, n in zip(inputs, numbers, strict=True)} if match_scopes else {},
+                scopes={i.scope: _scope_name(n) for i, n in zip(inputs, places, strict=True)} if match_scopes else {},
             ),
         )
         return _compare(sides, folder, ordinals, num_examples)
 
 
 def _scopes(inputs: Any, match_scopes: bool) -> dict[str, str]:
-    return {info.scope: _scope_name(info.index) for info in inputs} if match_scopes else {}
+    return {info.scope: _scope_name(place) for place, info in enumerate(inputs)} if match_scopes else {}
 
 
 def _scope_name(number: int) -> str:
@@ -146,9 +110,10 @@ def _compare(sides: tuple[_Side, _Side], folder: Path, ordinals: bool, num_examp
     (folder / "facts").mkdir()
     files = FactFiles(folder / "facts", 2 * num_facts)
     for number, side in enumerate(sides):
-        for index, (_, part) in enumerate(side.parts):
+        for index, (dataset, part) in enumerate(side.parts):
+            is_repeated = dataset.repeats(part) if isinstance(dataset, JoinedDataset) else None
             for facts in iter_facts(part, side.scopes, ordinals=ordinals):
-                files.add(number, index, facts)
+                files.add(number, index, facts if is_repeated is None else _counted_once(facts, is_repeated))
             part.release()
     levels = []
     for level in LEVELS:
@@ -166,10 +131,15 @@ def _compare(sides: tuple[_Side, _Side], folder: Path, ordinals: bool, num_examp
         )
     return AuditReport(
         names=(sides[0].name, sides[1].name),
-        structures=(sum(map(len, sides[0].datasets)), sum(map(len, sides[1].datasets))),
-        records=(sides[0].records, sides[1].records),
+        counts=(sum(map(len, sides[0].datasets)), sum(map(len, sides[1].datasets))),
         levels=tuple(levels),
+        records=(sides[0].records, sides[1].records),
     )
+
+
+def _counted_once(facts: Facts, is_repeated: npt.NDArray[np.bool_]) -> Facts:
+    """Count facts of the marked structures once, however many shares of an input have them."""
+    return facts if facts.level == "contents" else replace(facts, is_once=facts.is_once | is_repeated[facts.row])
 
 
 def _examples(side: _Side, level: str, places: tuple[Place, ...]) -> Iterator[str]:

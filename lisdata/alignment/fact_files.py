@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lisdata.alignment.facts import LEVELS, Facts
+from lisdata.alignment.facts import LEVELS, TOKEN_LEVELS, Facts
 from lisdata.kernels.groups import number_pairs
 
 FACTS_A_BUCKET = 1 << 22
@@ -55,8 +55,8 @@ class FactFiles:
 
     def compare(self, level: str, num_examples: int) -> Difference:
         """Return how the sides' facts of a level differ."""
-        if level not in LEVELS:
-            raise ValueError(f"expected one of {', '.join(LEVELS)}, got {level!r}")
+        if level not in (known := (*LEVELS, *TOKEN_LEVELS)):
+            raise ValueError(f"expected one of {', '.join(known)}, got {level!r}")
         counts: Counter[str] = Counter()
         places: tuple[list[Place], list[Place]] = ([], [])
         for number in range(self._num_buckets):

@@ -1,6 +1,6 @@
 """Facts of a dataset as 128-bit digests, by which two datasets are compared as multisets.
 
-* A *content* is its key.
+* A *content* is its key, where a structure shows it.
 * An *instance* is its label, its handle and the multiset of its participants, each a role, a position, a content, and
   the head and dependency relation where the occurrence has them; with `ordinals`, its ordinal too.
 * An *incidence* is one participant and the label of its instance: it tells which one of an instance differs.
@@ -41,6 +41,7 @@ Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 LEVELS = ("contents", "instances", "incidences", "documents")
+TOKEN_LEVELS = ("rows", "tokens")
 _COLUMNS = (
     "kind", "tau", "document", "instance_label", "instance_handle", "instance_ordinal", "incidence", "sigma",
     "position", "shape", "tensor", "head", "deprel",
@@ -69,13 +70,22 @@ class Facts:
 def iter_facts(part: Part, scopes: Mapping[str, str], *, ordinals: bool = False) -> Iterator[Facts]:
     """Yield the facts of a part, a bounded number at a time; a scope in `scopes` counts as the name it has there."""
     keys = scoped_keys(part, scopes)
-    rows = np.arange(len(keys))
-    yield Facts(level="contents", digest=keys, row=rows, item=rows, is_once=np.ones(len(rows), np.bool_))
+    rows = np.flatnonzero(_shown_contents(part, len(keys)))
+    yield Facts(level="contents", digest=keys[rows], row=rows, item=rows, is_once=np.ones(len(rows), np.bool_))
     labels = _Labels.of(part)
     first_row = 0
     for slice_ in iter_slices(part, _COLUMNS):
         yield from _facts_of_rows(slice_, first_row, keys, labels, ordinals)
         first_row += slice_.num_rows
+
+
+def _shown_contents(part: Part, num_contents: int) -> Bools:
+    """Return which contents a structure shows or names an instance by; a source may have made others on its way."""
+    is_shown = np.zeros(num_contents, np.bool_)
+    for batch in part.iter_batches("structures", ("tau", "instance_handle")):
+        for column in batch.columns:
+            is_shown[np.asarray(column.flatten().drop_null()).astype(np.int64)] = True
+    return is_shown
 
 
 def scoped_keys(part: Part, scopes: Mapping[str, str]) -> UInt64:

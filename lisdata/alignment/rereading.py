@@ -11,10 +11,11 @@ from lisdata.conversion import convert
 from lisdata.decompression import without_compression
 from lisdata.errors import PlanError
 from lisdata.exporters.targets import target_names
-from lisdata.registry import load_converter, load_exporter, load_source, names
+from lisdata.registry import TellingExporter, load_converter, load_exporter, load_source, names
 from lisdata.shards import IncidenceDataset, InputInfo
 
-_Key = tuple[str, str]
+_Way = tuple[int, tuple[tuple[str, Any], ...]]
+"""The number of an origin, and options that its source found in the bytes of inputs."""
 
 
 def read_export(
@@ -29,27 +30,35 @@ def read_export(
     if not dataset.inputs:
         raise PlanError(f"{dataset.path}: made in memory, so no source can read its export: compare two datasets")
     files = _exported_files(dataset, path)
-    groups: dict[int, list[InputInfo]] = {}
-    for info, entry in zip(dataset.inputs, dataset.manifest["inputs"], strict=True):
-        groups.setdefault(entry["origin"], []).append(info)
+    groups: dict[_Way, list[InputInfo]] = {}
+    for info in dataset.inputs:
+        entry = dataset.manifest["inputs"][info.index]
+        if info.index in files:
+            groups.setdefault((entry["origin"], _found_options(dataset, info)), []).append(info)
     found: list[IncidenceDataset] = []
     numbers: list[int] = []
-    for origin, infos in groups.items():
-        links = [
-            _link(files[info.index], to / f"in-{origin}" / _own_name(info)) for info in infos if info.index in files
-        ]
-        if not links:
-            continue
+    for number, ((origin, told), infos) in enumerate(groups.items()):
+        links = [_link(files[info.index], to / f"in-{number}" / _own_name(info)) for info in infos]
         entry = dataset.manifest["origins"][origin]
         source = _source_of(entry["source"], path)
-        convert(source, links, to / f"{origin}.lis", options=_options_of(entry, source, options))
-        found.append(IncidenceDataset(to / f"{origin}.lis"))
-        numbers += [info.index for info in infos if info.index in files]
+        if source == entry["source"]:
+            entry = entry | {"options": entry["options"] | dict(told)}
+        convert(source, links, to / f"{number}.lis", options=_options_of(entry, source, options))
+        found.append(IncidenceDataset(to / f"{number}.lis"))
+        numbers += [info.index for info in infos]
     return tuple(found), numbers
 
 
+def _found_options(dataset: IncidenceDataset, info: InputInfo) -> tuple[tuple[str, Any], ...]:
+    """Return what a source found out of an input that its export, which may be smaller, may not tell."""
+    exporter = load_exporter(info.exporter)
+    if not isinstance(exporter, TellingExporter):
+        return ()
+    return tuple(sorted(exporter.found_options(dataset, info).items()))
+
+
 def _exported_files(dataset: IncidenceDataset, path: Path) -> dict[int, Path]:
-    """Return the file of each input; one without a good record may have none."""
+    """Return the file of each input; one without a good record, or with all in other shares, may have none."""
     if path.is_file():
         if len(dataset.inputs) > 1:
             raise PlanError(f"{path}: expected a folder with the exports of {len(dataset.inputs)} inputs, found a file")

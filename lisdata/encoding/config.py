@@ -23,7 +23,11 @@ class EncodeConfig:
     """How structures become rows of tokens."""
 
     tokenizer: str = field(
-        default=CHARACTERS, metadata=_help("chars, or a local file: a tokenizers JSON (also .gz), or a characters.json")
+        default=CHARACTERS,
+        metadata=_help(
+            "chars, or a local file: a tokenizers JSON (also .gz), a folder of one or of vocab.json and merges.txt, "
+            "or a characters.json"
+        ),
     )
     vocabulary: str | None = field(
         default=None,
@@ -35,11 +39,12 @@ class EncodeConfig:
     special_tokens: bool = field(
         default=False, metadata=_help("add the tokenizer's own special tokens around each sequence")
     )
-    view: Literal["auto", "sequence", "endpoints", "mixed"] = field(
+    view: Literal["auto", "sequence", "endpoints", "mixed", "text-first"] = field(
         default="auto",
         metadata=_help(
             "sequence: running text once; endpoints: each incidence once; mixed: the endpoints of facts, then the "
-            "running text; auto: sequence for text, mixed for facts with text, else endpoints"
+            "running text; text-first: these two the other way round; auto: sequence for text, mixed for facts with "
+            "text, else endpoints"
         ),
     )
     facts: Literal["endpoints", "serialized"] = field(

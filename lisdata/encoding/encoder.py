@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -17,12 +18,15 @@ from lisdata.encoding.part_encoder import PartEncoder
 from lisdata.encoding.planning import plan_encoding
 from lisdata.encoding.surfaces import LabelSpeller, LexicalSpeller, Speller
 from lisdata.encoding.tokenizers import Tokenizer, load_tokenizer
-from lisdata.errors import PlanError
-from lisdata.runs import Job, JsonDict, OnProgress, run_job
+from lisdata.engines import PROCESSES, Engine, EngineName
+from lisdata.errors import PlanError, RunError
+from lisdata.paths import StrPath
+from lisdata.runs import Job, JsonDict, OnProgress, Share, finish_shares, run_job, run_share
 from lisdata.settings import build_settings
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.manifest import MANIFEST, file_entry
 from lisdata.shards.same_as import SameAs
+from lisdata.storage import everywhere
 from lisdata.token_shards.schema import TokenSchema
 from lisdata.token_shards.writer import TokenShardWriter, token_manifest
 from lisdata.vocabulary import ROLES_FILE, RoleVocabulary
@@ -31,32 +35,74 @@ _TOTALS = ("structures", "rows", "tokens", "endpoints", "words")
 
 
 def encode(
-    source: str | Path,
-    to: str | Path,
+    source: StrPath,
+    to: StrPath,
     *,
     workers: int = 1,
+    engine: EngineName = "process",
+    ray_address: str | None = None,
     fresh: bool = False,
     on_progress: OnProgress | None = None,
     **settings: Any,
 ) -> JsonDict:
-    """Encode the dataset at `source` as a token dataset at `to`; `settings` are the fields of `EncodeConfig`."""
-    return encode_dataset(source, to, _config(settings), workers=workers, fresh=fresh, on_progress=on_progress)
+    """Encode the dataset at `source` as a token dataset at `to`; `settings` are the fields of `EncodeConfig`.
+
+    The rest is as of `encode_dataset`; `engine` and `ray_address` are those of `convert`.
+    """
+    spread = Engine(name=engine, ray_address=ray_address)
+    config = _config(settings)
+    return encode_dataset(source, to, config, workers=workers, engine=spread, fresh=fresh, on_progress=on_progress)
 
 
 def encode_dataset(
-    source: str | Path,
-    to: str | Path,
+    source: StrPath,
+    to: StrPath,
     config: EncodeConfig,
     *,
     workers: int = 1,
+    engine: Engine = PROCESSES,
     fresh: bool = False,
     on_progress: OnProgress | None = None,
 ) -> JsonDict:
     """Encode the dataset at `source` as a token dataset at `to`, one unit a part; return the manifest's body.
 
     The vocabularies (roles.json, and characters.json or tokenizer.json) stand beside the shards. The bytes do not
-    depend on `workers`. A run that was stopped goes on where it was; a finished one is only planned again.
+    depend on `workers` or `engine`. A run that was stopped goes on where it was; a finished one is only planned again.
     """
+    with _job(source, to, config, {"workers": workers, "engine": engine.name}) as job:
+        return run_job(job, workers=workers, engine=engine, fresh=fresh, on_progress=on_progress)
+
+
+def encode_share(
+    source: StrPath,
+    to: StrPath,
+    *,
+    rank: int,
+    world: int,
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
+    **settings: Any,
+) -> Share:
+    """Encode as rank `rank` (from 0) of `world`: each `world`-th part, in a folder `to` that all ranks see.
+
+    Every rank is given the same arguments, and collects the vocabularies for itself. The rank that ends last writes the
+    manifest; what came of this one, and which ranks are not done yet, is returned.
+    """
+    with _job(source, to, _config(settings), {"workers": workers}) as job:
+        return run_share(job, rank=rank, world=world, workers=workers, on_progress=on_progress)
+
+
+def finish(to: StrPath) -> JsonDict:
+    """Write the manifest of an encoding by ranks whose parts are all done, and return its body; reads no dataset.
+
+    Raises RunError, naming the ranks that have parts to do, when some are not done.
+    """
+    return finish_shares(Path(to), partial(fold_encoding, Path(to)))
+
+
+@contextmanager
+def _job(source: StrPath, to: StrPath, config: EncodeConfig, facts: JsonDict) -> Iterator[Job]:
+    """Plan the run; the labels that it joins, which its units read, are there as long as the context lasts."""
     dataset, target = IncidenceDataset(source), Path(to)
     here, there = dataset.path.resolve(), target.resolve()
     if here.is_relative_to(there) or there.is_relative_to(here):
@@ -66,20 +112,20 @@ def encode_dataset(
         if config.surface == "label":
             target.parent.mkdir(parents=True, exist_ok=True)
             folder = stack.enter_context(TemporaryDirectory(prefix=f".{target.name}.labels.", dir=target.parent))
-            join = _join_labels(dataset, config, Path(folder))
+            join = join_labels(dataset, config, Path(folder).absolute())
         plan, sidecars = plan_encoding(dataset, config, make_speller(join))
-        job = Job(
+        yield Job(
             directory=target,
             plan=plan,
-            run_unit=partial(encode_unit, UnitInputs(source=dataset.path, labels=join)),
+            run_unit=partial(encode_unit, UnitInputs(source=everywhere(source), labels=join)),
             fold=partial(fold_encoding, target),
-            facts={"inputs": [{"path": str(dataset.path)}], "workers": workers},
+            facts={"inputs": [{"path": str(dataset.path)}]} | facts,
             sidecars=sidecars,
         )
-        return run_job(job, workers=workers, fresh=fresh, on_progress=on_progress)
 
 
-def _join_labels(dataset: IncidenceDataset, config: EncodeConfig, folder: Path) -> Path:
+def join_labels(dataset: IncidenceDataset, config: EncodeConfig, folder: Path) -> Path:
+    """Write the labels that surfaces are spelled by into `folder`; return the file, for `make_speller`."""
     if config.label_table is not None:
         return join_file_labels(config.label_table, folder)
     return join_dataset_labels(dataset, config.label_roles, config.label_language, folder)
@@ -97,15 +143,17 @@ def make_speller(labels: Path | None) -> Speller:
 class UnitInputs:
     """Where a unit reads from: the incidence dataset, and the file of joined labels where surfaces are labels."""
 
-    source: Path
+    source: str
     labels: Path | None
 
 
 def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
     """Encode one part and return its commit; the same bytes each time."""
-    if file_entry(inputs.source / MANIFEST)["sha256"] != plan["dataset"]:
-        raise PlanError(f"{inputs.source}: changed since this run began; use --fresh to start over")
     dataset = IncidenceDataset(inputs.source, verify="none")
+    if file_entry(dataset.path / MANIFEST)["sha256"] != plan["dataset"]:
+        raise PlanError(f"{inputs.source}: changed since this run began; use --fresh to start over")
+    if inputs.labels is not None and not inputs.labels.exists():
+        raise RunError(f"{inputs.labels}: the labels that were joined are not seen by this machine; use workers there")
     part = next(part for part in dataset.parts if part.name == unit["part"])
     config = _config(plan["config"])
     schema = TokenSchema.from_json(plan["schema"], "plan.json")
@@ -126,7 +174,7 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
 
 
 @lru_cache(maxsize=1)
-def _same_as_of(source: Path, digest: str) -> SameAs:
+def _same_as_of(source: str, digest: str) -> SameAs:
     """Return the closure of a dataset's `same_as` rows, read once a process; `digest` tells datasets there apart."""
     return SameAs.of_dataset(IncidenceDataset(source, verify="none"))
 

@@ -2,6 +2,7 @@
 
     endpoints    ` ann bo| ann is bo's boss`           roles and instances beside, positions restart in each role
     serialized   `<boss> ann<captain> bo| ann is ...`  role markers among the tokens, one position after another
+    text first   `ann is bo's boss| ann bo`            either of them behind the text
 
 The second is what LIS compares itself with (LIS appendix F.3): the same entities and text, roles as markers.
 """
@@ -50,11 +51,13 @@ def mixed_rows(
     text: Callable[[StructureRows], TokenRows],
     separator: Int64,
     is_serialized: bool,
+    is_text_first: bool,
 ) -> TokenRows:
     """Return a row for each structure: what `facts` makes of its facts, the pieces `separator`, what `text` makes.
 
-    The separator belongs to the text: it has its instance and role, and the text's positions go on behind it. Of
-    serialized facts and their text the positions count all pieces of the row.
+    With `is_text_first` the order is text, separator, facts. The separator belongs to the text: it has its instance and
+    role, and positions go on from one to the other. Of serialized facts and their text the positions count all pieces
+    of the row.
     """
     split = Split.of(rows, roles.token_code)
     before = (counts.isolated_occurrences, counts.empty_instances)
@@ -62,7 +65,10 @@ def mixed_rows(
     # each half looks only at its own incidences: what neither shows is counted over both
     counts.isolated_occurrences = before[0] + num_unused(rows.incidence_occurrence, rows.occurrence_offsets)
     counts.empty_instances = before[1] + num_unused(rows.incidence_instance, rows.instance_offsets)
-    joined = _joined(encoded_facts, _with_separator(encoded_text, separator))
+    if is_text_first:
+        joined = _joined(_ended(encoded_text, separator), encoded_facts)
+    else:
+        joined = _joined(encoded_facts, _with_separator(encoded_text, separator))
     if not is_serialized:
         return joined
     position = np.arange(int(joined.offsets[-1])) - np.repeat(joined.offsets[:-1], joined.lengths)
@@ -75,23 +81,37 @@ def _with_separator(text: TokenRows, separator: Int64) -> TokenRows:
     if not size:
         return text
     has_text = text.lengths > 0
-    first = text.offsets[:-1][has_text]
-    num_rows, repeated = len(first), np.repeat(first, size)
-    columns: Columns = {name: values[repeated] for name, values in text.columns.items()}
-    columns |= {
-        "input_ids": np.tile(separator, num_rows),
-        "position": np.tile(np.arange(size), num_rows),
-        "occurrence": np.full(len(repeated), NONE, np.int64),
-        "content": np.full(len(repeated), NO_CONTENT, np.int64),
-    }
-    for name in ("terminal", "nonterminal"):
-        columns[name] = np.full(len(repeated), -100, text.columns[name].dtype)
+    columns = _separators(text, text.offsets[:-1][has_text], separator, np.zeros(int(has_text.sum()), np.int64))
     is_first_instance = text.columns["instance"] == np.repeat(
         text.columns["instance"][np.minimum(text.offsets[:-1], max(int(text.offsets[-1]) - 1, 0))], text.lengths
     )
     moved = text.columns["position"] + size * is_first_instance
     before = replace(text, offsets=offsets_of(size * has_text), columns=columns)
     return _joined(before, replace(text, columns=text.columns | {"position": moved}))
+
+
+def _ended(text: TokenRows, separator: Int64) -> TokenRows:
+    """Return the rows with the separator's pieces behind each that has any."""
+    has_text = text.lengths > 0
+    last = text.offsets[1:][has_text] - 1
+    columns = _separators(text, last, separator, text.columns["position"][last] + 1)
+    return _joined(text, replace(text, offsets=offsets_of(len(separator) * has_text), columns=columns))
+
+
+def _separators(text: TokenRows, neighbour: Int64, separator: Int64, position: Int64) -> Columns:
+    """Return the columns of separators that are at home where the tokens `neighbour` are, from `position` on."""
+    size, num_rows = len(separator), len(neighbour)
+    repeated = np.repeat(neighbour, size)
+    columns: Columns = {name: values[repeated] for name, values in text.columns.items()}
+    columns |= {
+        "input_ids": np.tile(separator, num_rows),
+        "position": np.repeat(position, size) + np.tile(np.arange(size), num_rows),
+        "occurrence": np.full(len(repeated), NONE, np.int64),
+        "content": np.full(len(repeated), NO_CONTENT, np.int64),
+    }
+    for name in ("terminal", "nonterminal"):
+        columns[name] = np.full(len(repeated), -100, text.columns[name].dtype)
+    return columns
 
 
 def _joined(first: TokenRows, second: TokenRows) -> TokenRows:

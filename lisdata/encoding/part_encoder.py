@@ -20,7 +20,7 @@ from lisdata.encoding.pieces import Bools, Int64
 from lisdata.encoding.running_text import RunningText, read_text
 from lisdata.encoding.sequence_view import sequence_rows
 from lisdata.encoding.structure_rows import StructureRows, iter_slices
-from lisdata.encoding.surfaces import Speller, iter_surfaces
+from lisdata.encoding.surfaces import Speller, find_iris, iter_surfaces
 from lisdata.encoding.token_rows import TokenRows
 from lisdata.encoding.tokenizers import Tokenizer
 from lisdata.errors import SchemaError
@@ -31,6 +31,8 @@ from lisdata.vocabulary import RoleVocabulary
 
 _LISTED = ("kind", "tau", "incidence", "shape")
 _OF_MIXED = ("document", "span", "instance_label")
+TEXT_FIRST = "text-first"
+MIXED_VIEWS = ("mixed", TEXT_FIRST)
 
 
 def takes_sequence(rows: StructureRows, view: str) -> Bools:
@@ -40,8 +42,8 @@ def takes_sequence(rows: StructureRows, view: str) -> Bools:
 
 
 def takes_mixed(rows: StructureRows, view: str) -> Bools:
-    """Return which rows take the view `mixed`: those with a document, under "auto" of kind mixed only."""
-    wanted = rows.kinds == StructureKind.MIXED if view == "auto" else np.full(rows.num_rows, view == "mixed")
+    """Return which rows take a view of facts and text: those with a document, under "auto" of kind mixed only."""
+    wanted = rows.kinds == StructureKind.MIXED if view == "auto" else np.full(rows.num_rows, view in MIXED_VIEWS)
     return np.asarray(wanted & ~rows.is_grid & np.asarray(rows.documents.is_valid()))
 
 
@@ -50,7 +52,7 @@ def used_contents(part: Part, view: str) -> Int64:
     if all(takes_sequence(rows, view).all() for rows in iter_slices(part, ("kind", "shape"))):
         return np.zeros(0, np.int64)
     is_used = np.zeros(part.contents.num_rows, bool)
-    has_mixed, is_layout = view == "mixed" or _has_kind(part, StructureKind.MIXED), layout_codes(part)
+    has_mixed, is_layout = view in MIXED_VIEWS or _has_kind(part, StructureKind.MIXED), layout_codes(part)
     columns = (*_LISTED, *(_OF_MIXED if has_mixed else ()), *(("sigma",) if is_layout.any() else ()))
     for rows in iter_slices(part, columns):
         is_mixed = takes_mixed(rows, view) if has_mixed else np.zeros(rows.num_rows, bool)
@@ -178,6 +180,7 @@ class PartEncoder:
             text=self._sequences,
             separator=self._separator,
             is_serialized=self._config.facts == "serialized",
+            is_text_first=self._config.view == TEXT_FIRST,
         )
 
     def _endpoints(self, rows: StructureRows) -> TokenRows:
@@ -215,6 +218,10 @@ class PartEncoder:
             self._part.contents.num_rows, used, self._surfaces(used), self._tokenizer, self._config.separator
         )
         self.counts.characters_replaced += spelled.num_replaced
+        if self._config.surface == "lexical":
+            iris = used[find_iris(self._part.contents.take(used))]
+            self.counts.iris += len(iris)
+            self.counts.iri_tokens += int((spelled.offsets[iris + 1] - spelled.offsets[iris]).sum())
         return spelled
 
     def _surfaces(self, used: Int64) -> Iterator[list[str]]:

@@ -84,7 +84,7 @@ def plan_tokenizer(
     has_unknown = config.unknown_character == "unk"
     if config.vocabulary is None:
         markers = role_markers(roles, is_character=True) if config.facts == "serialized" else []
-        characters = collect_characters(chain(_texts(dataset, config, speller), markers))
+        characters = collect_characters(chain(iter_dataset_texts(dataset, config, speller), markers))
         return CharacterTokenizer(characters, has_unknown)
     frozen = load_tokenizer(config.vocabulary)
     if not isinstance(frozen, CharacterTokenizer):
@@ -92,7 +92,8 @@ def plan_tokenizer(
     return replace(frozen, has_unknown=frozen.has_unknown or has_unknown)
 
 
-def _texts(dataset: IncidenceDataset, config: EncodeConfig, speller: Speller) -> Iterator[str]:
+def iter_dataset_texts(dataset: IncidenceDataset, config: EncodeConfig, speller: Speller) -> Iterator[str]:
+    """Yield all the text of a dataset that is tokenised."""
     for part in dataset.parts:
         yield from iter_texts(part, config, speller)
         part.release()

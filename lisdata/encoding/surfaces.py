@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lisdata.encoding.pieces import Int64
+from lisdata.encoding.pieces import Bools, Int64
 from lisdata.kernels.arrays import fixed_rows
 from lisdata.schema import ContentKind
 
@@ -97,6 +98,13 @@ def local_name(name: str) -> str:
     """Return what follows the last '#', '/' or ':' of an IRI, or all of it when nothing does."""
     cut = max(name.rfind(separator) for separator in "#/:") + 1
     return name[cut:] or name
+
+
+def find_iris(contents: pa.Table) -> Bools:
+    """Return which contents are entities whose lexical form is an IRI with a scheme and "//"."""
+    is_entity: Bools = np.asarray(contents.column("kind")) == ContentKind.ENTITY
+    has_scheme: Bools = np.asarray(pc.match_substring(contents.column("lexical"), "://"))
+    return is_entity & has_scheme
 
 
 def iter_surfaces(contents: pa.Table, rows: Int64, speller: Speller) -> Iterator[tuple[list[str], SurfaceCounts]]:

@@ -16,7 +16,8 @@ import numpy as np
 import orjson
 
 from lisdata.encoding.characters import CHARACTERS_FORMAT, CharacterTokenizer
-from lisdata.encoding.pieces import Pieces, offsets_of
+from lisdata.encoding.foreign_tokenizers import advice, byte_level_json, find_tokenizer
+from lisdata.encoding.pieces import Int64, Pieces, offsets_of
 from lisdata.errors import SchemaError
 from lisdata.shards.manifest import read_sealed
 
@@ -126,21 +127,36 @@ def without_surrogates(texts: Sequence[str]) -> tuple[list[str], int]:
     return [text for text, _ in pairs], sum(count for _, count in pairs)
 
 
+def template_ids(tokenizer: Tokenizer) -> tuple[Int64, Int64]:
+    """Return the ids that the tokenizer's template puts before and after a text."""
+    if not len(tokenizer.encode_batch([""], special_tokens=True).ids):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    own = tokenizer.encode_batch(["a"]).ids.tolist()
+    ids = tokenizer.encode_batch(["a"], special_tokens=True).ids.astype(np.int64)
+    begin = next(n for n in range(len(ids)) if ids[n : n + len(own)].tolist() == own)
+    return ids[:begin], ids[begin + len(own) :]
+
+
 def load_tokenizer(name: str | Path) -> Tokenizer:
     """Return the tokenizer of a file: `characters.json` of a dataset, or a `tokenizers` JSON (also gzipped).
 
+    A folder stands for the tokenizer.json in it; a folder, or one file, of vocab.json and merges.txt is read where
+    these are byte-level BPE, and the `to_json` of it is one file.
     Nothing is ever fetched: a name that is no file is a ValueError. "chars" has no vocabulary before the data was seen
     (`encode` collects it), so it is refused here.
     """
     path = Path(name)
     if str(name) == CHARACTERS:
         raise ValueError(f"{CHARACTERS!r} needs a vocabulary: name the characters.json of an encoded dataset")
-    if not path.is_file():
+    if not path.exists():
         raise ValueError(
             f"no tokenizer is called {str(name)!r}: expected {CHARACTERS!r}, or a local file: the characters.json of a "
             "dataset, or a tokenizer.json of the tokenizers library (also .gz); nothing is fetched from the network"
         )
-    data = _read(path)
+    found = find_tokenizer(path)
+    if isinstance(found, tuple):
+        return SubwordTokenizer(byte_level_json(*found), str(path))
+    path, data = found, _read(found)
     body = _parsed(data, path)
     if body.get("format") == CHARACTERS_FORMAT:
         return CharacterTokenizer.from_body(read_sealed(path), path)
@@ -165,7 +181,7 @@ def _parsed(data: bytes, path: Path) -> dict[str, Any]:
     try:
         body = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise SchemaError(f"{path}: expected the JSON of a tokenizer, found {error}") from error
+        raise SchemaError(f"{path}: expected the JSON of a tokenizer, found {error}{advice(path, data)}") from error
     if not isinstance(body, dict):
         raise SchemaError(f"{path}: expected a JSON object, found {type(body).__name__}")
     return body

@@ -54,7 +54,8 @@ class Loader:
     else 0 of 1.
 
     Iterating goes on from where the loader stands, so after a `break` it yields the rest of the epoch; the end of an
-    epoch moves it to the next one. `restart` and `set_epoch` go elsewhere.
+    epoch moves it to the next one, as does iterating anew after its last batch (trainers that count `len(loader)`
+    batches never ask for the end). `restart` and `set_epoch` go elsewhere.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class Loader:
             else None
         )
         self._epoch, self._progress = 0, Progress(0)
+        self._has_handed_out = False  # a batch of the present epoch, since the loader was last moved
         self._num_batches: tuple[int, int] | None = None
         self._turn = 0
 
@@ -141,6 +143,8 @@ class Loader:
         return self._num_batches[1]
 
     def __iter__(self) -> Iterator[Batch]:
+        if self._has_handed_out and next(self._stream.steps.plans(self._epoch, self._progress), None) is None:
+            self._move(self._epoch + 1, Progress(0))
         self._turn += 1
         return self._batches(self._turn)
 
@@ -190,7 +194,7 @@ class Loader:
 
     def _move(self, epoch: int, progress: Progress) -> None:
         self._turn += 1
-        self._epoch, self._progress = epoch, progress
+        self._epoch, self._progress, self._has_handed_out = epoch, progress, False
 
     def _batches(self, turn: int) -> Iterator[Batch]:
         epoch = self._epoch
@@ -200,7 +204,7 @@ class Loader:
             if self._turn != turn:  # looked at first: the batch that is asked for belongs to the newer iterator
                 raise RuntimeError("this iterator of the loader has ended: the loader was iterated or moved again")
             batch = next(batches)
-            self._progress = plan.progress
+            self._progress, self._has_handed_out = plan.progress, True
             yield batch
         if self._turn == turn:
             self._move(epoch + 1, Progress(0))

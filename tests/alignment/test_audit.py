@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import lisdata
 from lisdata.alignment import AuditReport, audit, fact_files
 from lisdata.errors import PlanError
+from lisdata.selection import sample
 from lisdata.shards import write_structures
 
 SAMPLES = {
@@ -179,7 +180,7 @@ def test_how_facts_are_grouped_is_no_difference(tmp_path: Path) -> None:
     report = audit(tmp_path / "lines", tmp_path / "whole")
 
     assert differences(report).keys() == {"instances", "incidences", "documents"}  # other units are other instances
-    assert report.structures == (2, 1)
+    assert report.counts == (2, 1)
 
 
 TERMS = [
@@ -373,3 +374,17 @@ def test_how_a_parser_has_to_be_named_again_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"as --option parser=VALUE: a dataset keeps what was used and its version"):
         audit(tmp_path / "data", tmp_path / "back.txt")
     assert audit(tmp_path / "data", tmp_path / "back.txt", options=options).ok
+
+
+def test_a_few_facts_are_read_again_in_the_layout_that_the_dataset_says_they_have(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/triples.txt").write_bytes(b"".join(b"h%d\tr\th%d\n" % (n, n + 1) for n in range(30)))
+    (tmp_path / "in/facts.txt").write_bytes(b"r\th1\th2\nr\th1\n" * 9)
+    lisdata.convert("nary", tmp_path / "in", tmp_path / "all")
+    sample(tmp_path / "all", tmp_path / "few", num_structures=6)
+
+    lisdata.export(tmp_path / "few", tmp_path / "back")
+
+    lines = {path.name: path.read_bytes().splitlines() for path in (tmp_path / "back").iterdir()}
+    assert sum(map(len, lines.values())) == 6
+    assert audit(tmp_path / "few", tmp_path / "back").ok

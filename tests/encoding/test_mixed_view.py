@@ -97,6 +97,24 @@ def test_text_without_facts_keeps_the_separator_and_facts_without_text_have_none
     assert [tokenizer.decode(row["input_ids"]) for row in rows] == ["|hm", "annbo"]
 
 
+def test_text_first_has_the_same_pieces_the_other_way_round(tokens: Any) -> None:
+    lines = [write_line([ANN], "hm", []), write_line([ANN, CY], "", []), write_line([], "hm", [])]
+    settings = {"separator": " ", "text_separator": "|/"}
+    facts_first, tokenizer = tokens(*lines, **settings)
+    found, _ = tokens(*lines, **settings, view="text-first", fresh=True)
+
+    assert [tokenizer.decode(row["input_ids"]) for row in found] == ["hm|/ ann bo", " ann bo cy ann", "hm|/"]
+    assert list(found[0]["position"]) == [0, 1, 2, 3, *facts_first[0]["position"][:7]]
+    assert list(found[0]["instance"]) == [1] * 4 + [0] * 7
+    for name in ("role", "instance", "occurrence", "content"):
+        size = len(found[0][name])
+        assert sorted(found[0][name]) == sorted(facts_first[0][name])
+        assert list(found[0][name][4:]) == list(facts_first[0][name][: size - 4])
+
+    (serialized, *_), _ = tokens(*lines, **settings, view="text-first", facts="serialized", fresh=True)
+    assert list(serialized["position"]) == list(range(len(serialized["input_ids"])))
+
+
 def test_the_other_views_show_all_endpoints_or_the_text_alone(tokens: Any) -> None:
     line = write_line([ANN], "hm", [])
 

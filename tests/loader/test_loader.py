@@ -225,6 +225,19 @@ def test_the_state_counts_batches_that_were_handed_out_not_those_made_ahead(data
     assert (loader.epoch, loader.consumed) == (1, 0)
 
 
+@pytest.mark.parametrize("grouped", [{"batch_size": 3}, {"batch_size": 1, "pack_to": 3}, {"max_tokens": 3}])
+def test_who_takes_as_many_batches_as_there_are_and_begins_anew_gets_the_next_epoch(
+    dataset_of_size: DatasetOfSize, grouped: dict[str, int]
+) -> None:
+    whole, counted = (Loader(dataset_of_size(7), **grouped, tail="drop") for _ in range(2))
+    expected = [[batch["row"].tolist() for batch in whole] for _ in range(3)]
+
+    found = [[b["row"].tolist() for _, b in zip(range(len(counted)), counted, strict=False)] for _ in range(3)]
+
+    assert found == expected
+    assert len(expected[0]) >= 2
+
+
 def test_a_state_at_the_end_of_an_epoch_gives_no_more_of_it(dataset_of_size: DatasetOfSize) -> None:
     first = Loader(dataset_of_size(7), 7)
     next(iter(first))

@@ -49,6 +49,10 @@ _CASES = (
         real="**/*.nquads",
     ),
     Case(
+        source="hext", suffix=".hext", pieces=graphs.hext, parsers=(parsers.orjson_lines_walk,), share=0.5,
+        real="**/*.hext",
+    ),
+    Case(
         source="turtle", suffix=".ttl", pieces=graphs.turtle, parsers=(parsers.pyoxigraph,), share=0.5,
         header=graphs.TURTLE_HEADER, real="**/*schemaorg*.ttl",
     ),

@@ -54,6 +54,15 @@ def nquads(draws: Draws) -> Iterator[bytes]:
     return _lines(draws, "graph")
 
 
+def hext(draws: Draws) -> Iterator[bytes]:
+    """Yield the lines of `nquads` as Hextuples."""
+    import rdflib
+
+    for lines in nquads(draws):
+        dataset = rdflib.Dataset().parse(data=lines, format="nquads")
+        yield dataset.serialize(format="hext").encode()
+
+
 def turtle(draws: Draws) -> Iterator[bytes]:
     """Yield subjects with 1 to 11 triples each."""
     subject = 0

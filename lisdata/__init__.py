@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lisdata.contents import Content, Role
     from lisdata.conversion import ConvertConfig, convert
     from lisdata.datasets import copy, export, merge, open, verify  # noqa: A004
-    from lisdata.encoding import EncodeConfig, encode
+    from lisdata.encoding import EncodeConfig, collect_vocabulary, encode
     from lisdata.errors import LisDataError
     from lisdata.interop.hypergraphs import (
         hif_from_structures,
@@ -57,6 +57,7 @@ _PUBLIC = {
     "Structure": "lisdata.structure",
     "TokenDataset": "lisdata.token_shards",
     "audit": "lisdata.alignment.audit",
+    "collect_vocabulary": "lisdata.encoding",
     "convert": "lisdata.conversion",
     "deduplicate": "lisdata.selection",
     "copy": "lisdata.datasets",
@@ -103,6 +104,7 @@ __all__ = [
     "TokenDataset",
     "__version__",
     "audit",
+    "collect_vocabulary",
     "convert",
     "copy",
     "deduplicate",

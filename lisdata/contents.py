@@ -101,6 +101,10 @@ class LabelBuilder:
         """Return the code of a role."""
         return self._code(LabelKind.ROLE, role.label, role.relation, role.side)
 
+    def add_all(self, others: LabelBuilder) -> list[int]:
+        """Return the code here of each label of `others`, in order."""
+        return [self._code(*row) for row in others._rows]
+
     def _code(self, kind: int, label: str, relation: str | None, side: str | None) -> int:
         code = self._codes.setdefault((int(kind), label), len(self._rows))
         if code == len(self._rows):
@@ -138,6 +142,10 @@ class ContentBuilder:
     def add_content(self, content: Content) -> int:
         """Return the row of `content`, adding it when new."""
         return self.add(content.kind, content.lexical, content.datatype, content.language, content.scope)
+
+    def add_all(self, others: ContentBuilder) -> list[int]:
+        """Return the row here of each content of `others`, in order."""
+        return [self._codes.setdefault(identity, len(self._codes)) for identity in others._codes]
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the contents as a batch of the CONTENTS schema, keys computed."""

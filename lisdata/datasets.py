@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import is_elsewhere
+from lisdata.exporters.format_scopes import refuse_lossy
 from lisdata.exporters.targets import folder_paths, memory_path, moved_names, sweep_leftovers, target_names
 from lisdata.paths import StrPath
 from lisdata.registry import Exporter, ExportReport, load_exporter
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.dataset import InputInfo, Verify
+from lisdata.shards.joined_inputs import join_inputs
 from lisdata.shards.manifest import TOKEN_FORMAT, read_manifest
 from lisdata.shards.merging import merge_datasets as merge
 from lisdata.shards.verifying import OnFile, VerifyReport, verify_dataset
@@ -75,27 +78,35 @@ def export(
     inputs: Inputs = (),
     force: bool = False,
     prefixes: Sequence[str] = (),
+    allow_losses: bool = False,
 ) -> tuple[ExportReport, ...]:
     """Write a dataset back: each input by its source's exporter, or all by the exporter `format`.
+
+    An input that merged shares have in common is written once, its records in order. One of which a share (of a split,
+    a sample ...) has no record is not written.
 
     `inputs` chooses some by name (the input's, or that of its file) or number; all when it is empty. `to` becomes a
     file when there is one input, else a folder of files with the inputs' names; where two want one name, a warning of
     the logger "lisdata" says which name an input has instead. A report a format; its `losses` name what is not there.
-    `prefixes` (NAME=IRI) shorten the IRIs of turtle, trig and rdfxml, beside well-known ones.
-    Raises ExportError rather than write over a file, unless `force`, or into the dataset.
+    `prefixes` (NAME=IRI) shorten the IRIs of turtle, trig and rdfxml, before the input's own and well-known ones.
+    Raises ExportError rather than write over a file, unless `force`, or into the dataset; and ValueError, which names
+    formats that hold more, for a `format` that holds nothing of what there is (triples of tables), unless
+    `allow_losses`.
 
     A token dataset needs a `format` of `lisdata.token_formats`, and `to` becomes a folder (`export_tokens`).
     """
     found = open(path)
     if not isinstance(found, IncidenceDataset):
         return (_export_tokens(found, to, format, inputs, force=force),)
-    dataset, target = found, Path(to)
+    dataset, target = join_inputs(found), Path(to)
     chosen = _choose_inputs(dataset.inputs, inputs)
     groups: dict[str, list[InputInfo]] = {} if format is None else {format: list(chosen)}
     for info in chosen if format is None else ():
         groups.setdefault(info.exporter, []).append(info)
     if not groups:
         raise ExportError(f"{path}: made in memory, not from a source: name a format (structures works for all)")
+    for name, infos in () if allow_losses else groups.items():
+        refuse_lossy(dataset, name, infos)
     exporters = {name: _with_prefixes(load_exporter(name), prefixes) for name in groups}
     suffixes: dict[str, str] = {name: getattr(exporter, "suffix", "") for name, exporter in exporters.items()}
     is_folder = target.is_dir() or len(chosen) > 1
@@ -112,10 +123,18 @@ def export(
         for name, infos in groups.items():
             _tell_moved_names(infos, dataset.inputs, suffix=suffixes[name])
     sweep_leftovers(folders)
-    reports = tuple(exporters[name].export(dataset, target, tuple(infos)) for name, infos in groups.items())
+    reports = tuple(_export(exporters[name], dataset, target, infos) for name, infos in groups.items())
     if not dataset.inputs and not reports[0].files:
         raise ExportError(f"{path}: made in memory: expected a format for that (structures), found {format}")
     return reports
+
+
+def _export(exporter: Exporter, dataset: IncidenceDataset, target: Path, infos: list[InputInfo]) -> ExportReport:
+    """Write the inputs that the dataset has something of."""
+    found = tuple(info for info in infos if not is_elsewhere(dataset, info))
+    if infos and not found:
+        return ExportReport(files=(), num_records=0, losses={})
+    return exporter.export(dataset, target, found)
 
 
 def _with_prefixes(exporter: Exporter, prefixes: Sequence[str]) -> Exporter:

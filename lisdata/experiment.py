@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from lisdata.checkpoints import latest, load_model
 from lisdata.encoding import EncodeConfig
 from lisdata.errors import RecipeError
 from lisdata.evaluation import LIS_TABLE_3, evaluate_by_kind, window_perplexity, write_context_report
-from lisdata.loader import Loader
+from lisdata.loader import BatchCollator, Loader
 from lisdata.metrics import NllSum
 from lisdata.models import build_model, find_model
 from lisdata.pipeline import DataFolders, open_tokens
@@ -41,8 +42,10 @@ from lisdata.training import (
     SipeObjective,
     TokenWindows,
     TrainConfig,
+    TrainingRows,
     TrainResult,
     apply_tag_regime,
+    is_held_out,
     mask_tokens,
     masked_token_loss,
     masked_token_nll,
@@ -174,6 +177,8 @@ def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: T
     facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
     facts |= {"columns": list(chosen), "attend": settings.attend}
     batches: BatchSource = _AttendedBatches(LoaderBatches(loader, description=facts), settings.attend)
+    if settings.held_out:
+        batches = TrainingRows(batches, settings.held_out)
     if settings.tag_regime is not None:
         batches = RegimeBatches(batches, settings.tag_regime, withhold=settings.withhold, seed=config.seed)
     return MaskedBatches(batches, _masks(recipe, dataset)) if find_model(step.model).is_masked else batches
@@ -278,7 +283,8 @@ def _evaluate_perplexity(recipe: Recipe, root: Path, dataset: TokenDataset) -> s
 def _evaluate_by_kind(recipe: Recipe, root: Path, dataset: TokenDataset) -> str:
     """Compare each model before and after training, kind by kind, on the first rows of the dataset in order.
 
-    These are among the rows that were trained on: it shows that each kind is learned, not how well that carries over.
+    Unless the recipe holds rows out, these were trained on: it shows that each kind is learned, not how well that
+    carries over.
     """
     table: dict[str, dict[str, dict[str, float]]] = {}
     for step in recipe.models:
@@ -296,7 +302,7 @@ def _evaluate_by_kind(recipe: Recipe, root: Path, dataset: TokenDataset) -> str:
             for kind, after in sums["after"].items()
         }
     (root / "loss_by_kind.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
-    text = _format_by_kind(table)
+    text = _format_by_kind(table, "held out" if data_settings(recipe).held_out else "of the training data")
     (root / "loss_by_kind.txt").write_text(text, encoding="utf-8")
     plot_by_kind(table, root / "loss_by_kind.png")
     return text
@@ -307,20 +313,29 @@ _KINDS = {int(kind): kind.label for kind in StructureKind}
 
 def _kind_batches(recipe: Recipe, dataset: TokenDataset, masks: MaskRecipe | None) -> Iterator[Batch]:
     """Yield batches in order, with `kind` spread over the tokens of rows that hold one structure, masked by `masks`."""
-    limit, attend = evaluate_settings(recipe).max_batches, data_settings(recipe).attend
-    regime = data_settings(recipe).tag_regime
-    batches: Iterable[Batch] = Loader(dataset, train_config(recipe).batch_size, shuffle=False, tail="ragged")
-    for number, batch in enumerate(batches):
-        if number == limit:
-            return
+    attend, regime = data_settings(recipe).attend, data_settings(recipe).tag_regime
+    batches = _evaluated_batches(recipe, dataset)
+    for number, batch in enumerate(islice(batches, evaluate_settings(recipe).max_batches)):
         kind = batch["kind"][:, None].expand_as(batch["input_ids"])
         batch = attended(batch | {"kind": batch.get("token_kind", kind)}, attend)
         batch = batch if regime is None else apply_tag_regime(batch, regime, seed=train_config(recipe).seed)
         yield batch if masks is None else mask_tokens(batch, masks, step=number)
 
 
-def _format_by_kind(table: dict[str, dict[str, dict[str, float]]]) -> str:
-    lines = ["mean loss in nats per token, before and after training, on rows of the training data"]
+def _evaluated_batches(recipe: Recipe, dataset: TokenDataset) -> Iterator[Batch]:
+    """Yield the rows that are held out, or all where none are, in order."""
+    batch_size, share = train_config(recipe).batch_size, data_settings(recipe).held_out
+    if not share:
+        yield from Loader(dataset, batch_size, shuffle=False, tail="ragged")
+        return
+    rows = torch.arange(len(dataset))
+    collate = BatchCollator()
+    for chosen in rows[is_held_out(rows, share)].split(batch_size):
+        yield collate(dataset.gather(chosen.tolist()))
+
+
+def _format_by_kind(table: dict[str, dict[str, dict[str, float]]], rows: str) -> str:
+    lines = [f"mean loss in nats per token, before and after training, on rows {rows}"]
     lines += [f"{'model':<12}  {'kind':<12}{'tokens':>10}{'before':>10}{'after':>10}"]
     for label, kinds in table.items():
         for kind, row in kinds.items():

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curve = Mapping[int, float]
+_MOST_LEVEL_LABELS = 10
 
 
 def plot_loss(points: Sequence[tuple[int, float]], path: Path) -> None:
@@ -88,10 +89,12 @@ def plot_binding(
     path: Path,
     *,
     published: Mapping[str, Mapping[str, float]] | None = None,
+    what: str = "unseen names, char_top_5_exact",
 ) -> None:
     """Draw the share of names spelled exactly, a group of bars a task and in it one a model, as a PNG.
 
     A bar is a mean over seeds, with their standard deviation if there is one; a line across it is the paper's figure.
+    `what` is shown.
     """
     figure = _new_figure()
     figure.set_size_inches(10, 4.5)
@@ -111,9 +114,37 @@ def plot_binding(
             [y for _, y in lines], [x - width / 2 for x, _ in lines], [x + width / 2 for x, _ in lines], colors="k"
         )
     axes.set_xticks(range(len(tasks)), tasks, fontsize="small")
-    axes.set(ylim=(0, 1.02), ylabel="unseen names, char_top_5_exact (line: paper)")
+    if len(tasks) > _MOST_LEVEL_LABELS:
+        for label in axes.get_xticklabels():
+            label.set(rotation=40, horizontalalignment="right")
+    axes.set(ylim=(0, 1.02), ylabel=f"{what} (line: paper)")
     axes.grid(alpha=0.3, axis="y")
-    axes.legend(fontsize="x-small", ncols=2)
+    if bars:
+        axes.legend(fontsize="x-small", ncols=2)
+    _write(figure, path)
+
+
+def plot_overheads(
+    bars: Mapping[str, Mapping[str, tuple[float, float | None]]], path: Path, *, published: float | None = None
+) -> None:
+    """Draw how much longer a step takes than the baseline's, a group of bars a condition, as a PNG.
+
+    `bars` is model -> condition -> mean and standard deviation, 0.1 being a tenth longer; `published` is dotted.
+    """
+    figure = _new_figure()
+    axes = figure.add_subplot()
+    conditions = list(dict.fromkeys(condition for found in bars.values() for condition in found))
+    width = 0.8 / max(1, len(bars))
+    for index, (name, found) in enumerate(bars.items()):
+        at = [conditions.index(condition) - 0.4 + width * (index + 0.5) for condition in found]
+        means = [100 * mean for mean, _ in found.values()]
+        axes.bar(at, means, width, yerr=[100 * (deviation or 0.0) for _, deviation in found.values()], label=name)
+    if published is not None:
+        axes.axhline(100 * published, color="k", linestyle=":", label="leaking (paper, one GPU)")
+    axes.set_xticks(range(len(conditions)), conditions)
+    axes.set(ylabel="step time beyond the RoPE model's (%)")
+    axes.grid(alpha=0.3, axis="y")
+    axes.legend(fontsize="small")
     _write(figure, path)
 
 

@@ -18,7 +18,8 @@ class DataSettings:
     for training. "loader": the dataset's rows, shuffled; the structures packed in a row see each other ("row": facts
     before text, LIS F.4) or not ("structure"). `tag_regime` says which hexatags a model of SiPE is given and which it
     is to predict; `withhold` is the share of the given nonterminals that it has to do without. `mask_rate` is the share
-    of tokens that a model of masked tokens is to predict.
+    of tokens that a model of masked tokens is to predict. `held_out` is the share of a loader's rows that are not
+    trained on, and on which alone "loss-by-kind" is then measured.
     """
 
     data: Literal["windows", "loader"]
@@ -34,6 +35,7 @@ class DataSettings:
     ) = None  # fmt: skip
     withhold: float = 0.0
     mask_rate: float = 0.15
+    held_out: float = 0.0
 
     def __post_init__(self) -> None:
         if self.data == "windows" and self.window is None:
@@ -46,6 +48,8 @@ class DataSettings:
             raise ValueError(f"train: expected withhold, beside a tag_regime, from 0 to 1, got {self.withhold}")
         if not 0 < self.mask_rate <= 1:
             raise ValueError(f"train: expected a mask_rate above 0 and up to 1, got {self.mask_rate}")
+        if not 0 <= self.held_out < 1 or (self.held_out and self.data == "windows"):
+            raise ValueError(f"train: expected held_out, with data = loader, from 0 to below 1, got {self.held_out}")
         if not 0 < self.split < 1:
             raise ValueError(f"train: expected a split between 0 and 1, got {self.split}")
 
@@ -55,7 +59,8 @@ class EvaluateSettings:
     """How the trained models are measured.
 
     "perplexity": on the part of the text that was not trained on, at each of `context_lengths`, `beside` published
-    figures. "loss-by-kind": on the first `max_batches` batches of the dataset, before and after training.
+    figures. "loss-by-kind": on the first `max_batches` batches of the dataset, or of the rows of it that are held out,
+    before and after training.
     """
 
     protocol: Literal["perplexity", "loss-by-kind"]

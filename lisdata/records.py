@@ -29,7 +29,8 @@ class TripleRecords:
     Structure g holds triples structure_offsets[g] : structure_offsets[g + 1]. `ordinal` numbers the triples of the file
     where the parser does not tell their bytes: then `begin` and `end` are only bounds of where they stand. The columns
     of `triple_terms` (4, T) are the contents of an RDF 1.2 triple term and of its subject, predicate and object.
-    `counts` says what happened on the way, by name, for the manifest.
+    `counts` says what happened on the way, by name, for the manifest; `prefixes` are those that the file has declared
+    up to here, IRIs by name.
     """
 
     file: InputFile
@@ -45,6 +46,7 @@ class TripleRecords:
     ordinal: UInt64 | None = None
     triple_terms: UInt32 | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    prefixes: dict[str, str] = field(default_factory=dict)
 
     @property
     def num_records(self) -> int:
@@ -130,7 +132,8 @@ class FactRecords:
 
     Structure g holds facts structure_offsets[g] : structure_offsets[g + 1]; fact f holds participants
     participant_offsets[f] : participant_offsets[f + 1]. `begin` and `end` are those of structures. `fact_handle` has
-    NO_ROW where a fact has no name. A content that is no participant is an isolated one.
+    NO_ROW where a fact has no name. A content that is no participant is an isolated one. `counts` says what was found
+    on the way, by name, for the manifest. Where structures are of several files, `files` has that of each.
     """
 
     file: InputFile
@@ -147,6 +150,8 @@ class FactRecords:
     participant_role: UInt32
     participant_position: Int64
     num_records: int
+    counts: dict[str, int] = field(default_factory=dict)
+    files: tuple[InputFile, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +255,8 @@ class DocumentRecords:
     Document n has units unit_offsets[n] : unit_offsets[n + 1], parents before children, in document order; the first is
     the document. `unit_parent` is a number inside the document, -1 at the first; `unit_label` a row of `unit_labels`.
     Segments, ascending and apart, are bytes of the document whose words belong to `segment_unit`, a number inside the
-    document: rows segment_offsets[n] : segment_offsets[n + 1].
+    document: rows segment_offsets[n] : segment_offsets[n + 1]. Where each document is a file of its own, these are
+    `files`, `file` the first.
     """
 
     file: InputFile
@@ -267,6 +273,7 @@ class DocumentRecords:
     segment_unit: Int64
     segment_begin: Int64
     segment_end: Int64
+    files: tuple[InputFile, ...] | None = None
 
     @property
     def num_records(self) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from lisdata.errors import BadRecordError
-    from lisdata.inputs import InputSlice
+    from lisdata.inputs import InputFile, InputSlice
     from lisdata.records import ParsedDocument, Records
     from lisdata.shards import IncidenceDataset, InputInfo
     from lisdata.structure_batch import StructureBatch
@@ -46,6 +46,9 @@ class Source(Protocol):
 @runtime_checkable
 class DocumentSource(Source, Protocol):
     """A source of files that are whole documents, of which small ones share a table: each table costs its time."""
+
+    def is_document(self, file: InputFile, options: Any) -> bool:
+        """Tell whether a file is one document, for `read_document`; else `read` gives its records."""
 
     def read_document(self, piece: InputSlice, options: Any, reject: Reject) -> ParsedDocument | None:
         """Return the document that `piece` is; None, and it goes to `reject`, when it is bad."""
@@ -83,6 +86,14 @@ class Exporter(Protocol):
         """Write the structures that came from `files` to `target`: a file when there is one, else a folder."""
 
 
+@runtime_checkable
+class TellingExporter(Exporter, Protocol):
+    """An exporter of files whose layout a source tells from their bytes, which it may not from those of an export."""
+
+    def found_options(self, dataset: IncidenceDataset, info: InputInfo) -> dict[str, Any]:
+        """Return options of the source of `info` by which its export is read as the input was."""
+
+
 # name -> module:attribute; adding one touches this line and the new file.
 SOURCES = {
     "arrow": "lisdata.sources.arrow:ARROW",
@@ -93,6 +104,7 @@ SOURCES = {
     "excel": "lisdata.sources.excel:EXCEL",
     "fact-text": "lisdata.sources.fact_text:FACT_TEXT",
     "graph": "lisdata.sources.graph:GRAPH",
+    "hext": "lisdata.sources.hext:HEXT",
     "hif": "lisdata.sources.hif:HIF",
     "html": "lisdata.sources.html:HTML",
     "image": "lisdata.sources.images:IMAGE",
@@ -137,6 +149,7 @@ EXPORTERS = {
     "csv": "lisdata.exporters.delimited:CSV",
     "fact-text": "lisdata.exporters.fact_text:FACT_TEXT",
     "graph": "lisdata.exporters.graph:GRAPH",
+    "hext": "lisdata.exporters.hext:HEXT",
     "hif": "lisdata.exporters.hif:HIF",
     "html": "lisdata.exporters.html:HTML",
     "image": "lisdata.exporters.images:IMAGE",

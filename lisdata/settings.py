@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -12,7 +13,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def build_settings(kind: type[T], values: Mapping[str, Any], what: str) -> T:
-    """Return `kind(**values)`; lists become tuples, an integer may stand for a float.
+    """Return `kind(**values)`; lists become tuples, an integer may stand for a float, a path for its text.
 
     Raises ValueError, naming `what` and the setting, for an unknown or missing one, a choice that there is not, and a
     value of another type, or one that a plan cannot hold (text that is not UTF-8, integers of more than 64 bits).
@@ -51,6 +52,8 @@ def _checked(value: Any, hint: Any, what: str) -> Any:
         return value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if hint is str and isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if hint in (str, int, float, bool) and type(value) is not hint:
         raise ValueError(f"{what}: expected {hint.__name__}, got {value!r}")
     if hint is int and value not in _INT64:

@@ -148,7 +148,18 @@ def statement(
     )
 
 
+_HEXT = b'["a:a","a:p","b","http://www.w3.org/2001/XMLSchema#string","",""]\n'
 STATEMENTS = (
+    bad_line(
+        "hext",
+        "five strings",
+        "a.hext",
+        (_HEXT, _HEXT),
+        b'["a:a","a:p","b","a:t",""]\n',
+        "1",
+        "six strings",
+        "no array",
+    ),
     statement("ntriples", "a string left open", "a.nt", b'<http://a> <http://p> "x', "2:23", "a triple", "end of file"),
     statement("ntriples", "no UTF-8", "a.nt", b'<http://a> <http://p> "\xff" .', "2:24", "a triple", "Invalid UTF-8"),
     statement("ntriples", "no full stop", "a.nt", b"<a:a> <a:p> <a:b>", "2:18", "a triple", "followed by a dot"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TRIPLE = b'<http://example.org/a> <http://example.org/p> "b" .\n'
 INLINE = {  # a file of a source that the samples have in another form
+    "hext": b'["http://example.org/a","http://example.org/p","b","http://www.w3.org/2001/XMLSchema#string","",""]\n',
     "jsonld": b'{"@id": "http://example.org/a", "http://example.org/p": "b"}',
     "n3": TRIPLE,
     "nquads": TRIPLE,

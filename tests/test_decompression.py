@@ -60,6 +60,36 @@ def test_reading_gives_as_many_bytes_as_are_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@given(
+    members=st.lists(st.binary(max_size=40), min_size=1, max_size=4),
+    cut=st.integers(0, 60),
+    sizes=st.lists(st.integers(1, 30), min_size=1, max_size=5),
+)
+@settings(max_examples=30, deadline=None)
+def test_fewer_bytes_than_asked_for_are_the_last_before_the_end_or_an_error(
+    name: str, members: list[bytes], cut: int, sizes: list[int]
+) -> None:
+    whole = b"".join(COMPRESS[name](member) for member in members)
+    stream = decompressed(io.BytesIO(whole[: len(whole) - cut]), name)
+    found: list[tuple[int, bytes]] = []
+    error: BadRecordError | None = None
+
+    try:
+        for size in sizes * (len(whole) + 1):
+            found.append((size, stream.read(size)))
+            if not found[-1][1]:
+                break
+    except BadRecordError as damage:
+        error = damage
+
+    assert all(len(data) == size for size, data in (found[:-1] if error else found[:-2]))
+    text = b"".join(data for _, data in found)
+    assert b"".join(members).startswith(text)
+    assert (error is not None) or text == b"".join(members)[: len(text)]
+    assert cut or (error is None and text == b"".join(members))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_stream_skips_forward_and_not_back(name: str) -> None:
     stream = decompressed(io.BytesIO(COMPRESS[name](TEXT)), name)
 

@@ -170,6 +170,10 @@ NESTED = {
     "code": ("a.py", b"(" * DEEP + b")" * DEEP),
     "brackets": ("a.mrg", b"(S " * DEEP + b"(N a)" + b")" * DEEP),
     "markdown": ("a.md", b"> " * DEEP + b"a"),
+    "hext": (
+        "a.hext",
+        b'["a:a","a:p",' + b"[" * DEEP + b"]" * DEEP + b',"globalId","",""]\n',
+    ),
     "turtle": ("a.ttl", b"<a:a> <a:p> " + b"(" * DEEP + b")" * DEEP + b" ."),
     "trig": ("a.trig", b"<a:a> <a:p> " + b"[ <a:p> " * DEEP + b"]" * DEEP + b" ."),
     "n3": ("a.n3", b"{" * DEEP + b"}" * DEEP + b" ."),

@@ -23,7 +23,7 @@ def lisdata(*arguments: str) -> Result:
 
 def test_every_recipe_is_run_by_a_test_of_this_file(root: Path) -> None:
     recipes = {"quickstart.toml", "shakespeare.toml", "hexatag_text.toml", "hexatag_treebank.toml", "sipe.toml"}
-    recipes |= {"sipe_encoder.toml"}
+    recipes |= {"sipe_encoder.toml", "mixture.toml"}
     assert {p.name for p in (root / "pipelines").glob("*.toml")} == recipes
 
 
@@ -39,6 +39,32 @@ def test_the_quickstart_trains_on_batches_of_all_six_kinds(root: Path, tmp_path:
     assert (tmp_path / "out" / "loss_by_kind.png").stat().st_size > 0
     assert lisdata("verify", str(tmp_path / "out" / "merged")).exit_code == 0
     assert lisdata("verify", str(tmp_path / "out" / "tokens")).exit_code == 0
+
+
+def test_a_mixture_of_files_is_measured_on_rows_held_out_and_goes_on_with_a_prompt(root: Path, tmp_path: Path) -> None:
+    recipe, sample = str(root / "pipelines" / "mixture.toml"), root / "sample_data"
+    paths = [sample / "text", sample / "nary" / "visits.txt", sample / "sql" / "library.sqlite", sample / "html"]
+    changes = {f"source.{number}.path": str(path) for number, path in enumerate(paths)}
+    changes |= {"model.width": "32", "model.num_layers": "1", "train.num_warmup_steps": "1"}
+    changes |= {"encode.context": "64", "train.held_out": "0.5"}
+    small = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
+    to = str(tmp_path / "out")
+
+    done = lisdata("run", recipe, "--to", to, *SMALL, *small)
+
+    assert done.exit_code == 0, done.output
+    table = json.loads((tmp_path / "out" / "loss_by_kind.json").read_text())["lisformer"]
+    assert {*table} == {"text", "hyperedges", "table", "tree"}
+    tokens = json.loads((tmp_path / "out" / "tokens" / "manifest.json").read_text())
+    assert 0 < sum(row["tokens"] for row in table.values()) < tokens["num_tokens"]
+    drawing = ["generate", recipe, "--to", to, *small, "--tokens", "5", "--seed", "1"]
+    text = lisdata(*drawing, "--prompt", "the ")
+    assert text.exit_code == 0, text.output
+    assert text.stdout.startswith("the ")
+    assert lisdata(*drawing, "--prompt", "the ").stdout == text.stdout
+    fact = lisdata(*drawing, "--fact", "visit#subject=a", "--role", "no#role", "--prompt", "")
+    assert fact.exit_code == 2
+    assert "the data have no role" in fact.stderr
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def test_what_is_left_out_has_a_default() -> None:
 
 
 def test_the_keys_of_the_data_are_told_from_those_of_the_training() -> None:
-    assert DATA_KEYS == ("data", "window", "split", "attend", "tag_regime", "withhold", "mask_rate")
+    assert DATA_KEYS == ("data", "window", "split", "attend", "tag_regime", "withhold", "mask_rate", "held_out")
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,8 @@ def test_the_keys_of_the_data_are_told_from_those_of_the_training() -> None:
         (DataSettings, {"data": "loader", "split": 1}, "a split between 0 and 1, got 1.0"),
         (DataSettings, {"data": "loader", "split": 0.0}, "a split between 0 and 1, got 0.0"),
         (DataSettings, {"data": "loader", "mask_rate": 0.0}, "mask_rate above 0 and up to 1, got 0.0"),
+        (DataSettings, {"data": "loader", "held_out": 1.0}, "held_out, with data = loader, from 0 to below 1, got 1.0"),
+        (DataSettings, {"data": "windows", "window": 4, "held_out": 0.1}, "held_out, with data = loader"),
         (DataSettings, {"data": "loader", "split": float("nan")}, "a split between 0 and 1, got nan"),
         (EvaluateSettings, {"protocol": "perplexity"}, "needs evaluate.context_lengths"),
         (EvaluateSettings, {"protocol": "perplexity", "context_lengths": [0, 4]}, "of at least 1 that divide"),

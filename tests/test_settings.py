@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -35,6 +36,12 @@ def test_lists_become_tuples_and_integers_floats() -> None:
 
     assert made == Settings(size=1, rate=2.0, names=("a",))
     assert type(made.rate) is float
+
+
+def test_a_path_stands_for_its_text() -> None:
+    assert build_settings(Settings, {"size": 1, "path": Path("a/b.json")}, "x").path == "a/b.json"
+    with pytest.raises(ValueError, match="path: expected str, got b'a'"):
+        build_settings(Settings, {"size": 1, "path": b"a"}, "x")
 
 
 @pytest.mark.parametrize(

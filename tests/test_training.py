@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from lisdata.checkpoints import CheckpointError, latest, read_checkpoint
+from lisdata.checkpoints import CheckpointError, latest, load_model, read_checkpoint
 from lisdata.errors import LisDataError, PlanError
 from lisdata.models import build_model
 from lisdata.training import (
@@ -450,3 +451,42 @@ def test_the_learning_rate_rises_then_falls_to_nothing() -> None:
 def test_a_setting_out_of_range_is_refused_by_name(setting: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(setting))):
         TrainConfig(**{"num_steps": 6, "batch_size": 2, **setting})
+
+
+def spread_of_weights(model: nn.Module) -> dict[str, float]:
+    """Return a figure that changes from step to step."""
+    return {"spread": abs(sum(float(p.detach().sum()) for p in model.parameters()) - 3.0)}
+
+
+def test_the_weights_of_the_best_evaluation_are_kept(tmp_path: Path) -> None:
+    seen: dict[int, nn.Module] = {}
+
+    def measure(model: nn.Module) -> dict[str, float]:
+        seen[len(seen) + 1] = deepcopy(model)
+        return {"nll": [3.0, 1.0, 2.0, 1.0, 5.0, 4.0][len(seen) - 1]}
+
+    config = replace(CONFIG, evaluate_every=1)
+    result = train(make_model(), make_windows(), config, directory=tmp_path, evaluate=measure, keep_best="nll")
+
+    assert result.best == tmp_path / "best" / "step-00000002"
+    assert [path.name for path in (tmp_path / "best").iterdir()] == ["step-00000002"]
+    kept = load_model(result.best).state_dict()
+    assert all(torch.equal(kept[name], value) for name, value in seen[2].state_dict().items())
+    assert train(make_model(), make_windows(), CONFIG, directory=tmp_path / "none").best is None
+
+
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_a_killed_run_keeps_the_best_weights_of_one_never_killed(tmp_path: Path, step: int) -> None:
+    settings: dict[str, Any] = {"evaluate": spread_of_weights, "keep_best": "spread"}
+    config = replace(CONFIG, evaluate_every=1, checkpoint_every=2)
+    whole = train(make_model(), make_windows(), config, directory=tmp_path / "whole", **settings)
+
+    with pytest.raises(KilledError):
+        train(make_model(), make_windows(), config, directory=tmp_path / "cut", on_progress=kill_at(step), **settings)
+    cut = train(make_model(), make_windows(), config, directory=tmp_path / "cut", **settings)
+
+    assert whole.best is not None
+    assert cut.best is not None
+    assert cut.best.name == whole.best.name
+    expected = read_checkpoint(whole.best).tensors["model"]
+    assert all(torch.equal(value, expected[name]) for name, value in read_checkpoint(cut.best).tensors["model"].items())

@@ -144,7 +144,8 @@ def audit(
     """Compare dataset A with B, another dataset or an export of A, which is converted again; exit 1 on a difference.
 
     Facts are compared as multisets: contents, instances (label, handle, participants by role, position and content),
-    single incidences, documents and tensors. How facts are grouped into structures is not compared.
+    single incidences, documents and tensors. How facts are grouped into structures is not compared. Of two datasets of
+    tokens, or one and its export in another format (see lisdata list token-formats), the rows are compared.
     """
     from lisdata.alignment import audit as audit_datasets
 
@@ -175,8 +176,8 @@ def _print_audit(report: AuditReport) -> None:
     from lisdata.cli.printing import print_rows
 
     header = ("", "A", "B", "repeated in A", "repeated in B", "lost", "added")
-    rows = [("structures", *(f"{count:,}" for count in report.structures), "", "", "", "")]
-    for name in ("converted", "rejected"):
+    rows = [] if report.counted == "rows" else [("structures", *(f"{n:,}" for n in report.counts), "", "", "", "")]
+    for name in ("converted", "rejected") if report.records[0] else ():
         rows.append((f"records {name}", *(f"{records[name]:,}" for records in report.records), "", "", "", ""))
     for level in report.levels:
         counts = (*level.totals, *level.duplicates, level.lost, level.added)

@@ -12,6 +12,8 @@ from lisdata.cli.aligning import align, audit
 from lisdata.cli.converting import FOLDER, ConvertCommand, convert_options, run_conversion
 from lisdata.cli.copying import archive, copy
 from lisdata.cli.evaluating import benchmark
+from lisdata.cli.freezing import freeze_tags
+from lisdata.cli.generating import generate
 from lisdata.cli.hexatag import hexatag
 from lisdata.cli.options import CleanGroup, DatasetFolder, ResumingCommand, example, options_of
 from lisdata.cli.regrouping import regroup, run_sorted_conversion, sort_options
@@ -19,10 +21,12 @@ from lisdata.cli.reproduce import reproduce
 from lisdata.cli.runs import finish, run_report
 from lisdata.cli.selecting import dedup, filter_, reshard, sample, split
 from lisdata.cli.shuffling import shuffle_report
-from lisdata.cli.spreading import Spread, take_spread
+from lisdata.cli.spreading import Spread, run_spread, spread_options, take_spread
 from lisdata.cli.tagger import tagger
 from lisdata.cli.terminal import say
 from lisdata.cli.token_formats import import_tokens
+from lisdata.cli.tokenizer import tokenizer
+from lisdata.cli.vocabularies import vocabulary
 
 DATASET = DatasetFolder()
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -98,7 +102,10 @@ def _convert(
     if sort_by is not None and not settings["dry_run"]:
         del settings["dry_run"]
         if take_spread(settings) != Spread():
-            raise click.UsageError("--sort-by sorts in processes of this machine: leave out --engine, --rank, --world")
+            raise click.UsageError(
+                "--sort-by sorts in processes of this machine: leave out --engine, --rank, --world, or convert first "
+                "and then regroup, which take them"
+            )
         if any([settings.pop("replan"), settings.pop("append")]):
             raise click.UsageError("--sort-by sorts all there is: leave out --replan and --append")
         run_sorted_conversion(source, paths, to, rest, sort_by=sort_by, memory_mib=memory_mib, **settings)
@@ -138,21 +145,19 @@ class EncodeCommand(ResumingCommand):
 
 
 @main.command(
-    cls=EncodeCommand, epilog=example("lisdata encode graph.lis --to graph.tok --tokenizer chars --context 256")
+    cls=EncodeCommand,
+    params=spread_options(),
+    epilog=example("lisdata encode graph.lis --to graph.tok --tokenizer chars --context 256"),
 )
 @click.argument("dataset", type=DATASET)
 @click.option("--to", type=FOLDER, required=True, help="Folder of the token shards to write.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Worker processes.")
 @click.option("--fresh", is_flag=True, help="Start over instead of resuming.")
-def encode(dataset: Path, to: Path, workers: int, fresh: bool, **settings: Any) -> None:
+def encode(dataset: Path, to: Path, **settings: Any) -> None:
     """Encode the structures of DATASET as the token rows that a model reads."""
     from lisdata import encoding
-    from lisdata.cli.printing import print_manifest
-    from lisdata.cli.progress import run_progress
 
-    with run_progress("encode") as show:
-        manifest = encoding.encode(dataset, to, workers=workers, fresh=fresh, on_progress=show, **settings)
-    print_manifest(to, manifest)
+    run_spread("encode", encoding.encode, encoding.encode_share, dataset, to, **settings)
 
 
 @main.command(epilog=example("lisdata merge text.lis graph.lis --to both.lis"))
@@ -183,9 +188,13 @@ def merge(datasets: tuple[Path, ...], to: Path) -> None:
     "prefixes",
     multiple=True,
     metavar="NAME=IRI",
-    help="A prefix for IRIs in turtle, trig and rdfxml, beside well-known ones; may be given several times.",
+    help="A prefix for IRIs in turtle, trig and rdfxml, before the input's own and known ones; may be given several "
+    "times.",
 )
 @click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option(
+    "--allow-losses", is_flag=True, help="Write a format that holds nothing of what there is, which is refused else."
+)
 def export(dataset: Path, to: Path, format_: str | None, inputs: tuple[str, ...], **settings: Any) -> None:
     """Write DATASET back in the format it came from, or rows of tokens for other loaders; losses are listed."""
     from lisdata.cli.printing import print_export
@@ -318,6 +327,8 @@ main.add_command(audit)
 main.add_command(benchmark)
 main.add_command(copy)
 main.add_command(finish)
+main.add_command(freeze_tags)
+main.add_command(generate)
 main.add_command(hexatag)
 main.add_command(import_tokens)
 main.add_command(regroup)
@@ -327,3 +338,5 @@ main.add_command(reproduce)
 main.add_command(run_report)
 main.add_command(shuffle_report)
 main.add_command(tagger)
+main.add_command(tokenizer)
+main.add_command(vocabulary)

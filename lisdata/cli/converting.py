@@ -87,7 +87,7 @@ def run_conversion(
     from lisdata.cli.progress import run_progress
 
     spread = take_spread(settings)
-    _check_paths(paths)
+    check_paths(paths)
     if dry_run:
         print_sample(conversion.sample(source, list(paths), to, options=options, **settings), workers=workers)
         return
@@ -113,7 +113,8 @@ def run_conversion(
         print_share(to, share)
 
 
-def _check_paths(paths: tuple[str, ...]) -> None:
+def check_paths(paths: tuple[str, ...]) -> None:
+    """Raise BadParameter for a path, neither a URL nor a pattern, where nothing is."""
     for path in paths:
         if not path:
             raise click.BadParameter("expected a file or folder, got an empty path", param_hint="PATH")

@@ -56,7 +56,8 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
             "regime",
             default="full",
             show_default=True,
-            help="Which of the tags the model sees: full, eos-bit, terminal-only, nonterminal-only, shuffled or none.",
+            help="Which of the tags the model sees: full, eos-bit, terminal-only, nonterminal-only, shuffled, none; or "
+            "those of parses of what was read: prefix, prefix-moved, frozen.",
         ),
         click.option(
             "--tag-cache",
@@ -168,7 +169,9 @@ def _to_request(
 ) -> BenchmarkRequest:
     from lisdata.evaluation.benchmarks import BenchmarkRequest
     from lisdata.evaluation.causal_scorer import CausalScoring
+    from lisdata.evaluation.prefix_rows import PREFIX_FORMS
 
+    form = scoring.pop("regime") if scoring["regime"] in PREFIX_FORMS else None
     return BenchmarkRequest(
         checkpoints=models,
         tokenizer=tokenizer,
@@ -177,6 +180,7 @@ def _to_request(
         parser=parser,
         tag_cache=tag_cache,
         scoring=CausalScoring(**scoring),
+        prefix_form=form,
         within_word_l2r=within_word_l2r,
         hide_from_parser=hide_from_parser,
     )

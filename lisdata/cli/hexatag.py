@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lisdata.cli.converting import ConvertCommand, convert_options, run_conversion
+from lisdata.cli.converting import ConvertCommand, check_paths, convert_options, run_conversion
 from lisdata.cli.options import example
 from lisdata.cli.terminal import say
 
@@ -32,6 +32,7 @@ class _ParserName(click.ParamType):  # type: ignore[type-arg]  # not generic in 
 
 
 def _hexatag(paths: tuple[str, ...], to: Path, parser: str | None, unit_mib: int | None, **rest: Any) -> None:
+    check_paths(paths)  # before a parser is loaded, which takes seconds
     if parser is None:
         parser = _choose_parser(paths)
     chosen = {name: value for name in ("unit", "batch_size") if (value := rest.pop(name)) is not None}

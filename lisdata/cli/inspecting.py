@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import click
+import numpy as np
 import orjson
 
 from lisdata.cli.drawings import print_drawings, write_svg
@@ -17,6 +19,7 @@ from lisdata.datasets import open as open_dataset
 from lisdata.errors import LisDataError
 from lisdata.schema import StructureKind
 from lisdata.shards import IncidenceDataset
+from lisdata.shards.companions import find_companions
 from lisdata.structure import Incidence, Structure
 
 HEADER = ("occurrence", "written", "tau(v)", "instance", "role", "address")
@@ -60,11 +63,21 @@ def print_records(
 
 def _chosen(dataset: IncidenceDataset, record: str | None, limit: int) -> list[Structure]:
     if record is None:
-        return list(islice(dataset.iter_structures(), limit))
+        return list(islice(_records_first(dataset), limit))
     try:
         return [dataset.find_structure(record)]
     except KeyError:
         raise LisDataError(f"{dataset.path}: no record is called {record!r}") from None
+
+
+def _records_first(dataset: IncidenceDataset) -> Iterator[Structure]:
+    """Yield the structures, those that only tell how their input was written after all others."""
+    for is_companion in (False, True):
+        for part in dataset.parts:
+            rows = np.flatnonzero(find_companions(dataset, part) == is_companion)
+            for row in rows.tolist():
+                yield part.reader.read(part.structures, row, first_file=part.first_file)
+            part.release()
 
 
 def table_rows(structures: list[Structure], *, shared: bool = False) -> list[tuple[str, ...]]:
@@ -122,8 +135,6 @@ def _grid_rows(structure: Structure, first_occurrence: int, first_instance: int)
     """Return the first cells of a grid; roles are coordinates, made here on demand."""
     if structure.tensor is None:
         return []
-    import numpy as np
-
     rows: list[tuple[str, ...]] = []
     for cell in range(min(structure.tensor.size, MAX_CELLS)):
         place = ",".join(str(int(c)) for c in np.unravel_index(cell, structure.tensor.shape))

@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
-from lisdata.cli.terminal import say
+from lisdata.cli.terminal import say, tell_compilation
 from lisdata.errors import BadRecordError, LisDataError
 from lisdata.printable import one_line, print_uncaught, printable_streams
 from lisdata.storage import is_url, local_folder
@@ -42,6 +42,7 @@ class CleanGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program; nothing that it prints, messages of click and tracebacks too, can command a terminal."""
         sys.excepthook = print_uncaught
+        tell_compilation()
         with printable_streams():
             return super().main(*args, **kwargs)
 

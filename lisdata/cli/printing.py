@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from lisdata.shards.verifying import VerifyReport
 
 
-EXPECTED_COUNTS = frozenset({"incidences_left_out"})
+EXPECTED_COUNTS = frozenset({"incidences_left_out", "iris", "iri_tokens"})
 """Names in a report that say nothing unusual: `stats` has them, the command that counted does not tell them."""
+
+
+LONG_IRI = 8
+"""Tokens above which an IRI, on average, is worth a word on how it could be shorter."""
 
 
 def counted(count: int, name: str) -> str:
@@ -53,6 +57,15 @@ def print_manifest(to: Path, manifest: dict[str, Any]) -> None:
     for name, value in manifest.get("report", {}).items():
         if value and name not in EXPECTED_COUNTS:
             say(f"{name.replace('_', ' ')}: {value:,}")
+    _print_length_of_iris(manifest.get("report", {}))
+
+
+def _print_length_of_iris(report: dict[str, int]) -> None:
+    """Say on stderr where IRIs fill the rows, and what would spell them shorter."""
+    iris, tokens = report.get("iris", 0), report.get("iri_tokens", 0)
+    if tokens > LONG_IRI * iris:
+        mean = f"{tokens / iris:.0f} tokens on average"
+        say(f"IRIs take {mean}; --surface label spells entities by their labels, or the ends of IRIs", err=True)
 
 
 def print_share(to: Path, share: Share) -> None:

@@ -19,7 +19,11 @@ table.png.
 "paper" is the paper's size and schedule. "reduced" is, for lis-table-3, width 64, 3 layers of 2 heads, windows of 128
 characters, 1,500 steps of batch 32 at learning rate 1.5e-3, and contexts of 1 to 16 training windows, as the paper's:
 about 3 minutes of one thread a run. For lis-tables-8-11 it is the paper's models and data at 25,000 of its 100,000
-updates: about half an hour of one thread a run.
+updates: about half an hour of one thread a run. For lis-table-6 and lis-table-7 it is the paper's models and data at
+20,000 updates, for lis-table-5 width 128 and 300 names at 12,000: each about 20 to 30 minutes of one thread a run.
+For sipe-table-2 it is width 128, 3 layers, packs of 128 tokens and 2,400 steps: about 15 minutes of one thread a run;
+"larger" is 4 layers of width 256 and 5,000 steps. For lis-link-prediction it is width 64 and 2,000 steps, minutes of
+one thread a run on thousands of triples; "full" is width 200 and 40,000 steps.
 
 \b
 Experiments:
@@ -34,10 +38,10 @@ Experiments:
 )
 @click.argument("experiment", type=click.Choice(list(EXPERIMENTS)))
 @click.option(
-    "--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its input, where it has one."
+    "--data", type=click.Path(exists=True, path_type=Path), help="Its input, where it has one: a file or a folder."
 )
 @click.option("--to", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of all results.")
-@click.option("--scale", default="reduced", show_default=True, help="Size and schedule: reduced or paper.")
+@click.option("--scale", help="Size and schedule: reduced or paper; default: the experiment's first.")
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Seeds 0 to N - 1.")
 @click.option("--steps", type=click.IntRange(1), help="Training steps; default: the scale's.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="One-thread runs side by side.")
@@ -47,7 +51,7 @@ def reproduce(
     experiment: str,
     data: Path | None,
     to: Path,
-    scale: str,
+    scale: str | None,
     seeds: int,
     steps: int | None,
     jobs: int,
@@ -61,7 +65,8 @@ def reproduce(
     from lisdata.reproduce.runner import reproduce as run_all
 
     settings = {} if steps is None else {"num_steps": steps}
-    chosen = choose_scale(load_experiment(experiment), scale, changes, **settings)
+    found = load_experiment(experiment)
+    chosen = choose_scale(found, scale or next(iter(found.scales)), changes, **settings)
     with counter(f"reproduce {experiment}", unit="runs") as show:
         table = run_all(
             experiment,

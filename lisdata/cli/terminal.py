@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 import click
 
 from lisdata.printable import one_line
@@ -10,3 +13,17 @@ from lisdata.printable import one_line
 def say(text: str, *, err: bool = False) -> None:
     """Print one line on stdout, or stderr."""
     click.echo(one_line(text), err=err)
+
+
+def tell_compilation() -> None:
+    """Have kernels that are compiled, and files read ahead, told on stderr, where that is a terminal: someone waits."""
+    for name in ("lisdata.kernels", "lisdata.conversion"):
+        logger = logging.getLogger(name)
+        if sys.stderr.isatty() and not logger.handlers:
+            logger.addHandler(_Teller())
+            logger.setLevel(logging.INFO)
+
+
+class _Teller(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage(), err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class DocumentsConverter:
             **_occurrences(records, tokens, numbers, of_unit + len(words)),
             **_incidences(records, numbers, labels),
         }
-        rows = structure_rows(StructureKind.TEXT, records.file, records.begin, records.end, columns)
+        rows = structure_rows(StructureKind.TEXT, records.files or records.file, records.begin, records.end, columns)
         contents = pa.concat_batches([words, handles])
         return StructureBatch(structures=rows, contents=contents, labels=labels.to_arrow())
 
@@ -143,7 +144,10 @@ class _Numbers:
 def _handles(records: DocumentRecords, numbers: _Numbers, labels: LabelBuilder) -> tuple[pa.RecordBatch, Int64]:
     """Return the handles as contents, and the row of each unit's; a document has none (its row is of no meaning)."""
     begin = records.unit_begin + records.begin.astype(np.int64)[numbers.document]
-    rank = _rank_inside(begin * len(records.unit_labels) + records.unit_label, numbers.is_root)
+    place = begin  # apart for each document, where these are files that all begin at 0
+    if records.files is not None:
+        place = begin + numbers.document * (int(begin.max(initial=0)) + 1)
+    rank = _rank_inside(place * len(records.unit_labels) + records.unit_label, numbers.is_root)
     inner = ~numbers.is_root
     names = pa.array(records.unit_labels, pa.large_string()).take(pa.array(records.unit_label[inner]))
     space, point = (pa.scalar(mark, pa.large_string()) for mark in " .")
@@ -151,10 +155,15 @@ def _handles(records: DocumentRecords, numbers: _Numbers, labels: LabelBuilder) 
     numbered = pc.binary_join_element_wise(names, pa.array(rank[inner]).cast(pa.large_string()), point)
     contents = ContentColumns(labels)
     lexicals = pc.if_else(pa.array(rank[inner] > 0), numbered, names)
-    column = contents.add(ContentKind.INSTANCE, lexicals, scope=records.file.scope)
+    if records.files is None:
+        contents.add(ContentKind.INSTANCE, lexicals, scope=records.file.scope)
+    else:
+        ends = np.cumsum(np.diff(records.unit_offsets) - 1).tolist()  # of all units but the documents
+        for file, (first, last) in zip(records.files, pairwise([0, *ends]), strict=True):
+            contents.add(ContentKind.INSTANCE, lexicals[first:last], scope=file.scope)
     table, rows_of = contents.finish()
     rows = np.zeros(len(numbers.is_root), np.int64)
-    rows[inner] = rows_of[column]
+    rows[inner] = np.concatenate(rows_of)
     return table, rows
 
 

@@ -41,7 +41,9 @@ class FactsConverter:
             "sigma": list_array(participants, pa.array(records.participant_role)),
             "position": list_array(participants, pa.array(records.participant_position)),
         }
-        structures = structure_rows(StructureKind.HYPEREDGES, records.file, records.begin, records.end, columns)
+        structures = structure_rows(
+            StructureKind.HYPEREDGES, records.files or records.file, records.begin, records.end, columns
+        )
         return StructureBatch(structures=structures, contents=records.contents, labels=records.labels)
 
 

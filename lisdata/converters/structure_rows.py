@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,7 @@ def structure_rows(
 ) -> pa.RecordBatch:
     """Return a batch of STRUCTURES: record ids and sources from `begin` and `end`, null where `columns` has nothing.
 
-    `file` is that of all structures or, where each has a file of its own, these.
+    `file` is that of all structures or, where they have several, that of each.
     """
     size = len(begin)
     if isinstance(file, tuple):
@@ -58,7 +59,11 @@ def record_ids(file: InputFile, begin: UInt64) -> pa.Array:
 
 
 def document_ids(files: tuple[InputFile, ...], begin: UInt64) -> pa.Array:
-    """Return scope#begin for structures that each have a file of their own."""
+    """Return what `record_ids` does for structures of several files, `files[n]` that of structure n."""
+    changes = [number for number, pair in enumerate(pairwise(files)) if pair[0] is not pair[1]]
+    if len(changes) < len(files) - 1:
+        bounds = [0, *(number + 1 for number in changes), len(files)]
+        return pa.concat_arrays([record_ids(files[first], begin[first:last]) for first, last in pairwise(bounds)])
     scopes = pa.array([file.scope for file in files], pa.large_string())
     return pc.binary_join_element_wise(scopes, pa.array(begin, pa.uint64()).cast(pa.large_string()), _large("#"))
 

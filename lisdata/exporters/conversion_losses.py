@@ -1,9 +1,10 @@
-"""What an export lacks because the conversion left it out."""
+"""What an export lacks because the conversion left it out, or because it is in another share."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from lisdata.exporters.input_ordinals import is_regrouped
 from lisdata.shards import IncidenceDataset, InputInfo
 
 REJECTED, DROPPED = "rejected records", "dropped sentences"
@@ -16,6 +17,14 @@ def is_left_out(dataset: IncidenceDataset, info: InputInfo) -> bool:
     A table whose rows were rejected still has its header, so it has a file.
     """
     if not info.records.get("rejected", 0) or info.records.get("converted", 0):
+        return False
+    return next(dataset.iter_part_rows(info.index), None) is None
+
+
+def is_elsewhere(dataset: IncidenceDataset, info: InputInfo) -> bool:
+    """Tell whether a dataset is a share that has nothing of an input with records: it has no file in an export."""
+    has_records = dataset.manifest["inputs"][info.index].get("of_records", 0) > 0
+    if not has_records or is_regrouped(dataset, info.index):
         return False
     return next(dataset.iter_part_rows(info.index), None) is None
 

@@ -26,6 +26,11 @@ from lisdata.sources.sql_schema import SqlTable
 
 Facts = dict[str, list[str]]
 _MANY_TABLES = ("excel", "sql")
+_OF_WORKBOOKS = {
+    "formulas": "formulas",
+    "empty_formulas": "formulas without a value, read as NULL",
+    "same_dates": "28 and 29 February 1900, read as one date",
+}
 # Tables that were not delimited are written as RFC 4180 has it, NULL as an empty cell without quotes.
 _STANDARD: Facts = {
     "delimiter": [","],
@@ -126,7 +131,8 @@ class _TableWriter:
         style = Style.from_facts(facts if "delimiter" in facts else _STANDARD | {"column": facts["column"]})
         self._text += style.opening() if self._style is None else b""
         self._losses.update(style.losses)
-        self._losses["formulas"] += int(facts.get("formulas", ["0"])[0])
+        for side, name in _OF_WORKBOOKS.items():
+            self._losses[name] += int(facts.get(side, ["0"])[0])
         self._style = style
 
     def write(self, columns: RowColumns, rows: Int64) -> None:

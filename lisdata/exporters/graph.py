@@ -1,8 +1,9 @@
-"""Graphs back to GML, GraphML, edge lists and adjacency lists, each read again to see what did not come back."""
+"""Graphs back to the forms that source graph reads, each read again to see what did not come back."""
 
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from lisdata.exporters.graph_objects import structures_to_networkx
 from lisdata.exporters.targets import memory_path, replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
-from lisdata.sources.graph_facts import iter_graph_facts
+from lisdata.sources.graph_facts import EDGES_NAME, iter_graph_facts
 from lisdata.sources.graph_forms import fault_text, networkx_faults, parse_graph
 from lisdata.sources.graph_layout import SUFFIXES, GraphForm, GraphOptions, form_of
+from lisdata.sources.node_link import EDGES
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -36,7 +38,7 @@ class GraphExporter:
     """
 
     name: str = "graph"
-    summary: str = "Graphs in GML, GraphML, edge lists, adjacency lists"
+    summary: str = "Graphs in GML, GraphML, node-link JSON, edge lists, adjacency lists"
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the graphs that came from `files`; of a dataset made in memory, the one graph."""
@@ -48,9 +50,10 @@ class GraphExporter:
             if rejected:
                 losses["rejected records"] += rejected
                 continue
-            graph = structures_to_networkx(dataset.iter_structures(None if info is None else info.index))
+            index = None if info is None else info.index
+            graph = structures_to_networkx(dataset.iter_structures(index))
             form, options = _form(graph, info, path)
-            data = _write(graph, form, options, path)
+            data = _write(graph, form, options, path, _edges_name(dataset, index))
             losses[f"facts that {form} cannot hold"] += _num_lost(graph, data, form, options, path)
             with replacing(path) as stream:
                 stream.write(data)
@@ -70,13 +73,22 @@ def _form(graph: nx.Graph, info: InputInfo | None, path: Path) -> tuple[GraphFor
     return form, options
 
 
-def _write(graph: nx.Graph, form: GraphForm, options: GraphOptions, path: Path) -> bytes:
+def _edges_name(dataset: IncidenceDataset, index: int | None) -> str:
+    """Return how the file that a graph came from calls its edges, in node-link JSON."""
+    first = next(dataset.iter_structures(index))
+    named = [incidence for incidence in first.incidences if incidence.role.side == EDGES_NAME]
+    return first.occurrences[named[0].occurrence].content.text if named else EDGES
+
+
+def _write(graph: nx.Graph, form: GraphForm, options: GraphOptions, path: Path, edges_name: str) -> bytes:
     import networkx as nx
 
     separator = " " if options.delimiter is None else options.delimiter
     try:
         if form == "graphml":
             return _graphml(graph)
+        if form == "node-link":
+            return (json.dumps(nx.node_link_data(graph, edges=edges_name), allow_nan=False) + "\n").encode()
         if form == "gml":
             return _joined(iter_gml(graph))
         if form == "adjlist":
@@ -111,7 +123,8 @@ def _graphml(graph: nx.Graph) -> bytes:
     writer.add_graph_element(graph)
     stream = io.BytesIO()
     writer.dump(stream)
-    return stream.getvalue() + b"\n"
+    # ElementTree leaves a carriage return in a text as it is, and whoever reads XML takes that for a line feed.
+    return stream.getvalue().replace(b"\r", b"&#13;") + b"\n"
 
 
 def _all_attributes(graph: nx.Graph) -> Iterator[dict[str, Any]]:

@@ -202,10 +202,14 @@ class _Reader:
             document[NETWORK_TYPE] = self._network.members[NETWORK_TYPE]
         if self._network.attrs is not None:
             document["metadata"] = self._network.attrs
-        num_entries = len(self._edges) if layout.edge_entries is None else layout.edge_entries
+        num_entries = layout.edge_entries
         arrays = {
             "nodes": [item for _, item in sorted(self._nodes.items(), key=_number)],
-            "edges": [item for number, item in sorted(self._edges.items(), key=_number) if number < num_entries],
+            "edges": [
+                item
+                for number, item in sorted(self._edges.items(), key=_number)
+                if num_entries is None or number < num_entries
+            ],
             "incidences": list(self._iter_incidences()),
         }
         for name, items in arrays.items():
@@ -220,7 +224,8 @@ class _Reader:
             for items in lists.values():
                 yield from items
         for number in self._layout.order:
-            yield next(lists[number])
+            if number in lists:  # in a share of the document not every edge is
+                yield next(lists[number])
 
 
 def _number(item: tuple[int, _Item]) -> int:

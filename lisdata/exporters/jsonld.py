@@ -121,7 +121,7 @@ class JsonldExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the statements that came from `files`."""
-        return export_rdf(dataset, target, files, _JsonldWriter)
+        return export_rdf(dataset, target, files, lambda stream, _: _JsonldWriter(stream))
 
 
 JSONLD = JsonldExporter()

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
 
 from lisdata.errors import ExportError
-from lisdata.exporters.conversion_losses import REJECTED, is_left_out
+from lisdata.exporters.conversion_losses import REJECTED
 from lisdata.exporters.nary_lines import LineWriter
 from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
@@ -17,6 +20,8 @@ from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.layouts import layout_from_text
 from lisdata.sources.nary_layout import NaryLayout
 
+Int64 = npt.NDArray[np.int64]
+
 _FACTS_A_CHUNK = 1 << 16
 
 
@@ -24,7 +29,7 @@ _FACTS_A_CHUNK = 1 << 16
 class NaryExporter:
     """Writes a file for each input, a line a fact, in its own layout: an input comes back byte for byte.
 
-    Only records that the conversion rejected are lost.
+    Only records that the conversion rejected are lost; an input of which none was good has no file.
     """
 
     name: str = "nary"
@@ -38,12 +43,21 @@ class NaryExporter:
         num_records = 0
         for info, path in zip(files, paths, strict=True):
             losses[REJECTED] += info.records.get("rejected", 0)
-            if is_left_out(dataset, info):
+            if info.records.get("rejected", 0) and not info.records.get("converted", 0):
                 continue
             with replacing(path) as stream:
                 num_records += _write_file(stream, dataset, info)
             written.append(path)
         return ExportReport(files=tuple(written), num_records=num_records, losses=dict(+losses))
+
+    def found_options(self, dataset: IncidenceDataset, info: InputInfo) -> dict[str, Any]:
+        """Return the layout that the facts of an input say it has."""
+        part, rows = next(dataset.iter_part_rows(info.index), (None, np.empty(0, np.int64)))
+        if part is None:
+            return {}
+        writer = part.derived(LineWriter)
+        layout = _told_layout(writer, writer.facts.facts_of(rows))
+        return {} if layout is None else {"layout": layout.layout}
 
 
 def _write_file(stream: BinaryIO, dataset: IncidenceDataset, info: InputInfo) -> int:
@@ -54,16 +68,20 @@ def _write_file(stream: BinaryIO, dataset: IncidenceDataset, info: InputInfo) ->
     for part, rows in dataset.iter_part_rows(info.index):
         writer = part.derived(LineWriter)
         facts = writer.facts.facts_of(rows)
-        if layout is None and len(facts):
-            text = writer.layout_text(int(facts[0]))
-            if text is None:
-                raise ExportError(f"{info.name}: expected a fact that tells the layout first, found none")
-            layout, facts = layout_from_text(NaryLayout, text), facts[1:]
+        if layout is None:
+            layout, facts = _told_layout(writer, facts), facts[1:]
+        if layout is None:
+            raise ExportError(f"{info.name}: expected a fact that tells the layout first, found none")
         for begin in range(0, len(facts), _FACTS_A_CHUNK):
-            assert layout is not None
             stream.write(writer.lines(facts[begin : begin + _FACTS_A_CHUNK], layout, prefixes))
         num_lines += len(facts)
     return num_lines
+
+
+def _told_layout(writer: LineWriter, facts: Int64) -> NaryLayout | None:
+    """Return the layout that the first of these facts tells, None where it tells none."""
+    text = writer.layout_text(int(facts[0])) if len(facts) else None
+    return None if text is None else layout_from_text(NaryLayout, text)
 
 
 NARY = NaryExporter()

@@ -39,7 +39,7 @@ class LinesExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the statements that came from `files`."""
-        return export_rdf(dataset, target, files, lambda stream: _LineWriter(stream, has_graphs=self.has_graphs))
+        return export_rdf(dataset, target, files, lambda stream, _: _LineWriter(stream, has_graphs=self.has_graphs))
 
 
 NTRIPLES = LinesExporter(name="ntriples", summary="RDF graphs in canonical N-Triples", has_graphs=False)

@@ -92,7 +92,7 @@ def triples_of(part: Part) -> PartTriples:
         _placed(instance[side == number], content[side == number], len(labels))
         for number in (_SUBJECT, _OBJECT, _GRAPH, _OTHER)
     )
-    kinds = np.asarray(part.contents["kind"])
+    kinds = np.append(np.asarray(part.contents["kind"]), ContentKind.NULL)  # of row 0 too, where there is none
     has_graph = counts[_GRAPH] > 0
     is_graph_rdf = ~has_graph | np.isin(kinds, _RESOURCES)[graph]
     names = part.labels["label"].to_pylist()

@@ -44,9 +44,9 @@ def _write_file(stream: BinaryIO, first: RowGroup, others: Iterator[RowGroup], i
         raise ExportError(f"{info.name}: expected types that Parquet has, found {error}") from error
     with writer:
         for group in chain([first], others):
-            if group.num_rows:
+            if group.num_rows or "group" in group.facts:  # a group may be empty, and is counted all the same
                 table = pa.Table.from_batches(group.batches, group.schema)
-                writer.write_table(table, row_group_size=group.num_rows)
+                writer.write_table(table, row_group_size=max(1, group.num_rows))
             num_rows += group.num_rows
     return num_rows
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.schema import ContentKind
-from lisdata.shards import IncidenceDataset, Part
+from lisdata.shards import IncidenceDataset, InputInfo, Part
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 WELL_KNOWN = {
@@ -36,6 +36,7 @@ _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _LOCAL_END = re.compile("[A-Za-z0-9_-]$")
 _LOCAL = re.compile(rb"[A-Za-z0-9_][A-Za-z0-9_-]*>\Z")
 _TYPE = f"<{RDF}type>".encode()
+_PREFIX = "a prefix NAME=IRI (the NAME of ASCII letters, not xml...)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +76,46 @@ def parse_prefixes(texts: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in texts:
         name, _, iri = text.partition("=")
-        if not _NAME.fullmatch(name) or name.lower().startswith("xml") or not iri or _NO_IRI.search(iri):
-            raise ValueError(f"expected a prefix NAME=IRI (the NAME of ASCII letters, not xml...), got {text!r}")
-        if _LOCAL_END.search(iri):
-            raise ValueError(f"expected the IRI of a prefix to end in what no local name has, as / or #, got {text!r}")
+        expected = _why_not(name, iri) if name else _PREFIX
+        if expected is not None:
+            raise ValueError(f"expected {expected}, got {text!r}")
         if name in found or iri in found.values():
             raise ValueError(f"expected each prefix and IRI once, got {text!r} again")
-        if (name == "rdf") != (iri == RDF):
-            raise ValueError(f"expected prefix rdf for {RDF} and for nothing else, got {text!r}")
         found[name] = iri
     return found
 
 
-def find_prefixes(dataset: IncidenceDataset, asked: Iterable[str]) -> Prefixes:
-    """Return the prefixes `asked` for (NAME=IRI), and well-known ones whose IRIs begin a term of the dataset's."""
-    chosen = parse_prefixes(asked)
-    open_ = {name: iri for name, iri in WELL_KNOWN.items() if name not in chosen and iri not in chosen.values()}
-    found = set()
-    for part in dataset.parts:
-        for name, iri in open_.items():
-            if name not in found and _has_term(part, iri):
-                found.add(name)
-    known = {name: iri for name, iri in open_.items() if name in found}
-    return Prefixes({iri: name for name, iri in (chosen | known).items()})
+def _why_not(name: str, iri: str) -> str | None:
+    """Return what is expected of a prefix (its name may be empty) that is not written, None for one that is."""
+    if (name and not _NAME.fullmatch(name)) or name.lower().startswith("xml") or not iri or _NO_IRI.search(iri):
+        return _PREFIX
+    if _LOCAL_END.search(iri):
+        return "the IRI of a prefix to end in what no local name has, as / or #"
+    return f"prefix rdf for {RDF} and for nothing else" if (name == "rdf") != (iri == RDF) else None
+
+
+class PrefixFinder:
+    """Finds the prefixes for the inputs of a dataset, each name and each IRI once.
+
+    First come those that are `asked` for (NAME=IRI), then the input's own that can be written, and well-known ones
+    whose IRIs begin a term of the dataset's.
+    """
+
+    def __init__(self, dataset: IncidenceDataset, asked: Iterable[str]) -> None:
+        self._asked = parse_prefixes(asked)
+        self._used = {
+            name: iri for name, iri in WELL_KNOWN.items() if any(_has_term(part, iri) for part in dataset.parts)
+        }
+
+    def prefixes_of(self, info: InputInfo | None) -> Prefixes:
+        """Return the prefixes for an input, or for what was made in memory."""
+        chosen = dict(self._asked)
+        own = {} if info is None else info.prefixes
+        writable = {name: iri for name, iri in own.items() if _why_not(name, iri) is None}
+        for name, iri in (*writable.items(), *self._used.items()):
+            if name not in chosen and iri not in chosen.values():
+                chosen[name] = iri
+        return Prefixes({iri: name for name, iri in chosen.items()})
 
 
 def _has_term(part: Part, iri: str) -> bool:

@@ -23,6 +23,7 @@ from lisdata.exporters.targets import memory_path, replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.schema import ContentKind
 from lisdata.shards import IncidenceDataset, InputInfo, Part
+from lisdata.shards.joined_inputs import JoinedDataset
 
 Int64 = npt.NDArray[np.int64]
 
@@ -75,24 +76,25 @@ def export_rdf(
     dataset: IncidenceDataset,
     target: Path,
     files: tuple[InputInfo, ...],
-    make_writer: Callable[[BinaryIO], RdfWriter],
+    make_writer: Callable[[BinaryIO, InputInfo | None], RdfWriter],
 ) -> ExportReport:
     """Write the statements that came from `files`, one file for each.
 
     Of a dataset made in memory all are written, to one file: blank nodes of several scopes are a loss there.
     """
     paths = target_paths(target, files, dataset.inputs)
-    targets: list[tuple[int | None, Path]] = [
-        (info.index, path) for info, path in zip(files, paths, strict=True) if not is_left_out(dataset, info)
+    targets: list[tuple[InputInfo | None, Path]] = [
+        (info, path) for info, path in zip(files, paths, strict=True) if not is_left_out(dataset, info)
     ]
     losses = Counter({REJECTED: sum(info.records.get("rejected", 0) for info in files)})
     if not files:
         targets = [(None, memory_path(target))]
         losses["scopes of blank nodes"] = max(0, _num_scopes(dataset) - 1)
     num_records = 0
-    for index, path in targets:
+    for source, path in targets:
+        index = None if source is None else source.index
         with replacing(path) as stream:
-            writer = make_writer(stream)
+            writer = make_writer(stream, source)
             for statements in _iter_statements(dataset, index, path.parent, losses, with_graphs=writer.has_graphs):
                 writer.write(statements)
                 num_records += len(statements.subjects)
@@ -107,6 +109,9 @@ def _iter_statements(
     """Yield the statements of an input (None: of all) in the order of the source; `folder` may hold what is sorted."""
     if index is not None and is_regrouped(dataset, index):
         yield from _iter_sorted(dataset, index, folder, losses, with_graphs=with_graphs)
+        return
+    if index is not None and isinstance(dataset, JoinedDataset) and dataset.is_shared(index):
+        yield from _iter_joined(dataset, index, folder, losses, with_graphs=with_graphs)
         return
     for part, rows in dataset.iter_part_rows(index):
         spelled = part.derived(_SpelledTriples)
@@ -129,6 +134,26 @@ def _iter_sorted(
             runs.add(statements.to_arrow(values) for values, statements in chunks)
         for batch in runs.merged():
             yield Statements.from_arrow(batch)
+
+
+def _iter_joined(
+    dataset: JoinedDataset, index: int, folder: Path, losses: Counter[str], *, with_graphs: bool
+) -> Iterator[Statements]:
+    """Yield the statements of an input that shares have in common, by the ordinals that they all kept."""
+    with SortedRuns(folder, len(dataset.parts)) as runs:
+        for part, rows in dataset.iter_share_rows(index):
+            spelled = part.derived(_SpelledTriples)
+            chosen = spelled.triples.choose(rows, losses, with_graphs=with_graphs)
+            chunks = zip(spelled.iter_ordinals(chosen), spelled.iter_chunks(chosen), strict=True)
+            runs.add(statements.to_arrow(values) for values, statements in chunks)
+        waiting: list[pa.RecordBatch] = []  # shares alternate, so what is merged comes in small pieces
+        for batch in runs.merged():
+            waiting.append(batch)
+            if sum(piece.num_rows for piece in waiting) >= _A_CHUNK:
+                yield Statements.from_arrow(pa.concat_batches(waiting))
+                waiting = []
+        if waiting:
+            yield Statements.from_arrow(pa.concat_batches(waiting))
 
 
 def _num_scopes(dataset: IncidenceDataset) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from lisdata.contents import Content, decode_text
-from lisdata.exporters.rdf_prefixes import RDF, Prefixes, find_prefixes
+from lisdata.exporters.rdf_prefixes import RDF, Prefixes, PrefixFinder
 from lisdata.exporters.rdf_statements import RdfWriter, Statements, export_rdf
 from lisdata.exporters.rdf_terms import iter_quads
 from lisdata.registry import ExportReport
@@ -46,7 +45,7 @@ class _XmlWriter(RdfWriter):
         self._subject: Content | None = None
         self._prefixes = prefixes.by_iri
         declared = {"rdf": RDF} | {name: iri for iri, name in prefixes.by_iri.items()}
-        names = "".join(f' xmlns:{name}="{_escape(iri)}"' for name, iri in declared.items())
+        names = "".join(f' xmlns{name and f":{name}"}="{_escape(iri)}"' for name, iri in declared.items())
         self._put(f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF{names}>\n')
 
     def write(self, statements: Statements) -> None:
@@ -125,7 +124,7 @@ class _XmlWriter(RdfWriter):
         namespace = iri[: local.start()]
         prefix = {RDF: "rdf", _XML: "xml"}.get(namespace) or self._prefixes.get(namespace)
         if prefix is not None:
-            return f"{prefix}:{local[0]}", ""
+            return f"{prefix}:{local[0]}" if prefix else local[0], ""
         return None if namespace == _XMLNS else (f"p:{local[0]}", f' xmlns:p="{_escape(namespace)}"')
 
     def _put(self, text: str) -> None:
@@ -139,7 +138,7 @@ def _escape(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RdfxmlExporter:
-    """Writes RDF/XML; namespaces of `prefixes` (NAME=IRI) and well-known ones are declared once.
+    """Writes RDF/XML; namespaces of `prefixes` (NAME=IRI), the input's own and well-known ones are declared once.
 
     Language tags keep their case and blank nodes their labels, where these are names of XML. Graph names, triple terms,
     directions of language tags, predicates and characters that XML has no place for, structures of other kinds and
@@ -152,7 +151,8 @@ class RdfxmlExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the statements that came from `files`."""
-        return export_rdf(dataset, target, files, partial(_XmlWriter, prefixes=find_prefixes(dataset, self.prefixes)))
+        found = PrefixFinder(dataset, self.prefixes)
+        return export_rdf(dataset, target, files, lambda stream, info: _XmlWriter(stream, found.prefixes_of(info)))
 
 
 RDFXML = RdfxmlExporter()

@@ -55,6 +55,8 @@ class RowColumns:
 
     def dialects(self, rows: Int64) -> npt.NDArray[np.bool_]:
         """Say which structures tell how rows are written; a table called "dialect" has no cells of kind text."""
+        if not len(self._tau):  # grids alone, which show nothing by number
+            return np.zeros(len(rows), np.bool_)
         first_label, first_content = self._labels[self._in_instances[rows]], self._tau[self._in_tau[rows]]
         is_alone: npt.NDArray[np.bool_] = self._is_dialect[first_label] & (
             self._kinds[first_content] == ContentKind.TEXT

@@ -22,9 +22,10 @@ from lisdata.exporters.targets import replacing, target_paths
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
 from lisdata.sources.sql_schema import SqlColumn, SqlTable
-from lisdata.sources.sql_sqlite import quote_name
+from lisdata.sources.sql_sqlite import NUMBERS, quote_name
 
 _INT64 = range(-(2**63), 2**63)
+_ENCODINGS = ("UTF-16le", "UTF-16be")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class SqliteExporter:
     """Writes one database for each input; tables of a source without declarations have columns without types.
 
     No SQL of the input is run: tables are made from their names, types and keys. Losses are what these do not say
-    (CHECK constraints, collations, computed defaults, triggers, views), and values that SQLite has not.
+    (CHECK constraints, collations, partial indexes, deferred keys, computed defaults, triggers, views), and values that
+    SQLite has not.
     """
 
     name: str = "sqlite"
@@ -71,6 +73,7 @@ def _write_database(
                 if facts["table"][0] not in tables:
                     if not tables:
                         losses.update(_left_out(facts))
+                        _write_facts(connection, facts)
                     table = tables[facts["table"][0]] = _table_of(facts)
                     connection.execute(create_table(table, losses))
                 continue
@@ -92,6 +95,16 @@ def _table_of(facts: dict[str, list[str]]) -> SqlTable:
     if "definition" in facts:
         return SqlTable.from_json(facts["definition"][0])
     return SqlTable(name=facts["table"][0], columns=tuple(SqlColumn(name=name) for name in facts["column"]))
+
+
+def _write_facts(connection: sqlite3.Connection, facts: dict[str, list[str]]) -> None:
+    """Write what the file says beside its tables; its encoding, as long as there are none."""
+    for encoding in _ENCODINGS:
+        if facts.get("text_encoding") == [encoding]:
+            connection.execute(f"PRAGMA encoding = '{encoding}'")
+    for name in NUMBERS:
+        if name in facts:
+            connection.execute(f"PRAGMA {name} = {int(facts[name][0])}")
 
 
 def _left_out(facts: dict[str, list[str]]) -> dict[str, int]:

@@ -129,7 +129,10 @@ class TreeColumns:
         return dom
 
     def _list(self, row: int, name: str) -> npt.NDArray[np.uint32]:
-        return np.asarray(self._rows[name][row].values)
+        values = self._rows[name][row].values
+        if values is None:
+            raise ExportError(f"{self._rows['record_id'][row]}: expected a tree, found a grid")
+        return np.asarray(values)
 
     def _shown(self, tau: npt.NDArray[np.uint32]) -> list[ShownContent]:
         """Return what each occurrence shows; equal ones are one object."""

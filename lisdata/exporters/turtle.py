@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.exporters.ntriples_lines import bytes_of
-from lisdata.exporters.rdf_prefixes import Prefixes, find_prefixes
+from lisdata.exporters.rdf_prefixes import Prefixes, PrefixFinder
 from lisdata.exporters.rdf_statements import RdfWriter, Statements, export_rdf
 from lisdata.registry import ExportReport
 from lisdata.shards import IncidenceDataset, InputInfo
@@ -75,8 +74,8 @@ def _text(value: bytes) -> pa.Scalar:
 class TurtleExporter:
     """Writes Turtle or TriG (RDF 1.2).
 
-    Blank nodes keep their labels, language tags their case, statements their order and number. The source's prefixes
-    are not kept: `prefixes` (NAME=IRI) and well-known ones are used. Graph names (in Turtle), structures of other kinds
+    Blank nodes keep their labels, language tags their case, statements their order and number. Prefixes are
+    `prefixes` (NAME=IRI), the input's own, and well-known ones. Graph names (in Turtle), structures of other kinds
     and facts that are no triple of RDF terms are losses.
     """
 
@@ -87,9 +86,13 @@ class TurtleExporter:
 
     def export(self, dataset: IncidenceDataset, target: Path, files: tuple[InputInfo, ...]) -> ExportReport:
         """Write the statements that came from `files`."""
-        prefixes = find_prefixes(dataset, self.prefixes)
-        new_writer = partial(_TurtleWriter, prefixes=prefixes, has_graphs=self.has_graphs)
-        return export_rdf(dataset, target, files, new_writer)
+        found = PrefixFinder(dataset, self.prefixes)
+        return export_rdf(
+            dataset,
+            target,
+            files,
+            lambda stream, info: _TurtleWriter(stream, found.prefixes_of(info), has_graphs=self.has_graphs),
+        )
 
 
 TURTLE = TurtleExporter(name="turtle", summary="RDF graphs in Turtle", has_graphs=False)

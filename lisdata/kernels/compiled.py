@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from numba import types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
+_LOG = logging.getLogger("lisdata.kernels")
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Read-only types also take writable arrays, so that one signature serves both.
@@ -56,6 +58,18 @@ class _KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         self._cache_file._source_stamp = _stamp_of_sources()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the machine code on disk, or None, which a logger tells the first time: compiling takes seconds."""
+        found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        if found is None:
+            _tell_compilation()
+        return found
+
+
+@cache
+def _tell_compilation() -> None:
+    _LOG.info("compiling kernels for this machine, once: seconds, on a busy machine half a minute")
 
 
 @cache

@@ -15,7 +15,7 @@ from lisdata.errors import PlanError
 from lisdata.runs import Job, JsonDict, OnProgress, run_job
 from lisdata.selection.taking import iter_taken
 from lisdata.shards import IncidenceDataset, Part
-from lisdata.shards.companions import with_companions
+from lisdata.shards.companions import file_numbers, find_companions, find_inputs_taken, with_companions
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry
 from lisdata.shards.writer import ShardWriter
 
@@ -43,9 +43,10 @@ def check_target(source: Path, target: Path) -> None:
 
 def count_taken(dataset: IncidenceDataset, choice: Choice) -> tuple[int, int]:
     """Return how many structures would be taken, and how many there are."""
-    taken = 0
+    taken, inputs_taken = 0, find_inputs_taken(dataset, partial(choice.is_taken, dataset))
     for part in dataset.parts:
-        taken += int(np.count_nonzero(with_companions(dataset, part, choice.is_taken(dataset, part))))
+        is_taken = with_companions(dataset, part, choice.is_taken(dataset, part), inputs_taken)
+        taken += int(np.count_nonzero(is_taken))
         part.release()
     return taken, len(dataset)
 
@@ -64,7 +65,8 @@ def select(
 
     They keep their record ids, sources and order, and what tells how their input was written goes with them; contents
     that none of them shows, reports on the conversion, rejected records and `same_as` tables stay behind. An input's
-    records are then the structures taken from it.
+    records are then the structures taken from it, without what tells how it was written; `of_records` is how many
+    there were at first, so that an input with records elsewhere alone is told from one without any.
     """
     if compression not in get_args(Compression):
         raise ValueError(f"expected a compression of {', '.join(get_args(Compression))}, got {compression!r}")
@@ -80,39 +82,41 @@ def select(
         "compression": compression,
         "units": [{"name": name, "weight": size} for name, size in sizes.items()],
     }
+    is_done = (to / MANIFEST).exists() and not fresh  # what `choice` looks at may be gone
+    inputs_taken = frozenset() if is_done else find_inputs_taken(dataset, partial(choice.is_taken, dataset))
     job = Job(
         directory=to,
         plan=plan,
-        run_unit=partial(_select_unit, dataset.path, choice),
+        run_unit=partial(_select_unit, dataset.path, choice, inputs_taken),
         fold=partial(_fold, dataset.manifest),
         facts={"dataset": str(dataset.path), "workers": workers},
     )
     return run_job(job, workers=workers, fresh=fresh, on_progress=on_progress)
 
 
-def _select_unit(source: Path, choice: Choice, directory: Path, plan: JsonDict, unit: JsonDict) -> JsonDict:
+def _select_unit(
+    source: Path, choice: Choice, inputs_taken: frozenset[int], directory: Path, plan: JsonDict, unit: JsonDict
+) -> JsonDict:
     """Write what is taken of part unit["name"] and return the commit; no part where nothing is."""
     dataset = IncidenceDataset(source)
     part = next(part for part in dataset.parts if part.name == unit["name"])
-    is_taken = with_companions(dataset, part, choice.is_taken(dataset, part))
+    is_taken = with_companions(dataset, part, choice.is_taken(dataset, part), inputs_taken)
     if not is_taken.any():
         return {"unit": part.name, "files": {}, "parts": [], "taken": {}}
     writer = ShardWriter(
         directory, part.name, compression=None if plan["compression"] == "none" else plan["compression"]
     )
-    taken: Counter[str] = Counter()
     try:
         for batch in iter_taken(part, is_taken):
             writer.append(batch)
-            if part.inputs:
-                numbers = np.asarray(batch.structures.column("source").field("file")) + part.first_file
-                taken.update(map(str, numbers.tolist()))
         found = writer.close()
     except BaseException:
         writer.abort()
         raise
     files = found.pop("files")
     found |= {"first_file": part.first_file, "inputs": [part.inputs.start, part.inputs.stop]}
+    numbers = file_numbers(part)[is_taken & ~find_companions(dataset, part)].tolist() if part.inputs else []
+    taken = Counter(map(str, numbers))
     return {"unit": part.name, "files": files, "parts": [found], "taken": dict(sorted(taken.items()))}
 
 
@@ -142,4 +146,5 @@ def _chosen_from(origin: JsonDict, plan: JsonDict) -> JsonDict:
 
 def _input(entry: JsonDict, taken: int) -> dict[str, Any]:
     kept = {name: value for name, value in entry.items() if name != "report"}
-    return kept | {"records": {"seen": taken, "converted": taken, "rejected": 0}}
+    of_records = entry.get("of_records", entry["records"]["seen"])
+    return kept | {"records": {"seen": taken, "converted": taken, "rejected": 0}, "of_records": of_records}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
+from lisdata.kernels.arrays import one_array
 from lisdata.shards.dataset import IncidenceDataset, Part
 
 Bools = npt.NDArray[np.bool_]
@@ -19,6 +22,8 @@ _LABELS: dict[str, tuple[str, ...]] = {
     "nary": ("layout",),
 }
 """Of each source that has such structures, the labels of their instances."""
+_DATATYPES = {"xml": ("markup",)}
+"""Of each source that has such structures, the datatypes of the contents that they show."""
 WHOLE_SOURCES = ("image",)
 """Sources of which an input is one thing: what goes along is part of what it shows."""
 
@@ -33,37 +38,89 @@ def file_numbers(part: Part) -> Int64:
 
 def find_companions(dataset: IncidenceDataset, part: Part) -> Bools:
     """Return which structures of a part tell how their input was written, and are no record of it."""
-    sources = {info.index: _LABELS.get(info.source, ()) for info in dataset.inputs}
     is_companion = np.zeros(part.counts["structures"], np.bool_)
-    if not any(sources[number] for number in part.inputs):
-        return is_companion
-    files, first = file_numbers(part), _first_labels(part)
-    names = part.labels.column("label").to_pylist()
-    for number in part.inputs:
-        codes = [code for code, name in enumerate(names) if name in sources[number]]
-        is_companion |= (files == number) & np.isin(first, codes)
+    sources = {number: _source_of(dataset, number) for number in part.inputs}
+    for known, first_codes in ((_LABELS, _first_labels), (_DATATYPES, _first_datatypes)):
+        numbers = [number for number, source in sources.items() if source in known]
+        if not numbers:
+            continue
+        files, first = file_numbers(part), first_codes(part)
+        names = part.labels.column("label").to_pylist()
+        for source in sorted({sources[number] for number in numbers}):
+            codes = [code for code, name in enumerate(names) if name in known[source]]
+            of_source = [number for number in numbers if sources[number] == source]
+            is_companion |= np.isin(files, of_source) & np.isin(first, codes)
     return is_companion
 
 
-def with_companions(dataset: IncidenceDataset, part: Part, is_taken: Bools) -> Bools:
+def find_inputs_taken(dataset: IncidenceDataset, choose: Callable[[Part], Bools]) -> frozenset[int]:
+    """Return the inputs in several parts of which `choose` takes a record, or that have none.
+
+    A part alone does not tell this of them; it does of an input that lies in it as a whole.
+    """
+    waiting = _inputs_in_several_parts(dataset)
+    taken: set[int] = set()
+    with_records: set[int] = set()
+    for part in dataset.parts:
+        if waiting.isdisjoint(part.inputs):
+            continue
+        files, is_record = file_numbers(part), ~find_companions(dataset, part)
+        taken |= waiting & set(np.unique(files[is_record & choose(part)]).tolist())
+        with_records |= waiting & set(np.unique(files[is_record]).tolist())
+        waiting -= taken
+        part.release()
+    return frozenset(taken | (waiting - with_records))
+
+
+def with_companions(dataset: IncidenceDataset, part: Part, is_taken: Bools, inputs_taken: frozenset[int]) -> Bools:
     """Return which structures are taken: records as they are, companions with any record of their input.
 
-    Of an input that lies in several parts they are always taken, since its records may be taken elsewhere.
+    `inputs_taken` are those that `find_inputs_taken` gives. What tells of an input without records is always taken.
     """
     is_companion = find_companions(dataset, part)
     if not is_companion.any():
         return is_taken
     files = file_numbers(part)
-    shared = {n for other in dataset.parts if other is not part for n in other.inputs if n in part.inputs}
-    wanted = np.union1d(files[is_taken & ~is_companion], list(shared)).astype(np.int64)
+    shared = _inputs_in_several_parts(dataset)
+    without_records = np.setdiff1d(files[is_companion], np.append(files[~is_companion], list(shared)))
+    wanted = np.concatenate([files[is_taken & ~is_companion], without_records, list(inputs_taken)]).astype(np.int64)
     return np.where(is_companion, np.isin(files, wanted), is_taken)
+
+
+def _source_of(dataset: IncidenceDataset, number: int) -> str:
+    """Return the source of an input; of a view in which some are joined, too."""
+    entry = dataset.manifest["inputs"][number]
+    source: str = dataset.manifest["origins"][entry["origin"]]["source"]
+    return source
+
+
+def _inputs_in_several_parts(dataset: IncidenceDataset) -> set[int]:
+    """Return the inputs with companions that may lie in several parts."""
+    num_parts = np.zeros(len(dataset.manifest["inputs"]), np.int64)
+    for part in dataset.parts:
+        num_parts[part.inputs.start : part.inputs.stop] += 1
+    found = np.flatnonzero(num_parts > 1).tolist()
+    return {number for number in found if _source_of(dataset, number) in _LABELS.keys() | _DATATYPES.keys()}
 
 
 def _first_labels(part: Part) -> Int64:
     """Return the label of the first instance of each structure, -1 where there is none."""
+    return _firsts(part, "instance_label")
+
+
+def _first_datatypes(part: Part) -> Int64:
+    """Return the datatype of the first content of each structure, -1 where there is none."""
+    column = one_array(part.read("contents", ("datatype",)).column("datatype"))
+    datatypes = np.append(np.asarray(column.cast("int64").fill_null(-1)), -1)
+    found: Int64 = datatypes[_firsts(part, "tau")]
+    return found
+
+
+def _firsts(part: Part, name: str) -> Int64:
+    """Return the first value in a column of lists, -1 where a list is empty."""
     found = [np.zeros(0, np.int64)]
-    for batch in part.iter_batches("structures", ("instance_label",)):
-        column = batch.column("instance_label")
+    for batch in part.iter_batches("structures", (name,)):
+        column = batch.column(name)
         sizes = np.asarray(column.value_lengths().fill_null(0)).astype(np.int64)
         begins = np.cumsum(sizes) - sizes
         values = np.append(np.asarray(column.flatten()).astype(np.int64), -1)

@@ -41,6 +41,7 @@ class InputInfo:
     """An input that the dataset was made from, and by which source and options.
 
     `report` counts what happened on the way, by name; None in a dataset that only has the report on all its inputs.
+    `prefixes` are those that an RDF file declares, IRIs by name.
     """
 
     index: int
@@ -52,6 +53,7 @@ class InputInfo:
     options: dict[str, Any] = field(default_factory=dict)
     records: dict[str, int] = field(default_factory=dict)
     report: dict[str, int] | None = None
+    prefixes: dict[str, str] = field(default_factory=dict)
 
 
 def _schema(table: str, columns: tuple[str, ...] | None) -> pa.Schema:
@@ -224,6 +226,7 @@ class IncidenceDataset:
             options=origin["options"],
             records=entry["records"],
             report=entry.get("report"),
+            prefixes=entry.get("prefixes", {}),
         )
 
     def __len__(self) -> int:

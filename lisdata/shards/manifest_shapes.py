@@ -26,7 +26,9 @@ _INCIDENCE = {
             "compression": (str, None),
             "origin": COUNT,
             "records": _RECORDS,
+            "of_records?": COUNT,
             "report?": _COUNTS,
+            "prefixes?": MapOf(str),
         }
     ],
     "parts": [

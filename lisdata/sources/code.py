@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from lisdata.errors import BadRecordError, Place
-from lisdata.inputs import InputSlice
+from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.sources.code_languages import SUFFIXES, Language, language_of, load_grammar
@@ -54,6 +54,10 @@ class CodeSource:
         document = self.read_document(piece, options, reject)
         if document is not None:
             yield from self.to_records([document])
+
+    def is_document(self, file: InputFile, options: CodeOptions) -> bool:
+        """Return True: a file is one document."""
+        return True
 
     def read_document(self, piece: InputSlice, options: CodeOptions, reject: Reject) -> ParsedDocument | None:
         """Return the file with its tree; None, and it is rejected, as `read` says."""

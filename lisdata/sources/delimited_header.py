@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from lisdata.errors import SchemaError
 from lisdata.kernels.csv_scan import Cells, Outcome, Scan, scan_cells
 from lisdata.records import TableSchema
 from lisdata.sources.delimited_columns import read_column
-from lisdata.sources.delimited_layout import Layout, is_utf8, undecodable
+from lisdata.sources.delimited_layout import AS_UTF8, Layout, is_utf8, undecodable
 from lisdata.sources.table_schema import DeclaredField
 
 _BOM = b"\xef\xbb\xbf"
@@ -43,6 +44,8 @@ def read_table(data: bytes, layout: Layout, file_name: str, *, is_last: bool) ->
     """
     has_bom = is_utf8(layout.encoding) and data.startswith(_BOM)
     begin = len(_BOM) if has_bom else 0
+    if is_utf8(layout.encoding) and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise BadHeaderError(0, "text in UTF-8", f"a byte order mark of UTF-16: {AS_UTF8}")
     header: Cells | None = None
     if layout.header:
         header = _scan_first_row(data, begin, layout, is_last=is_last)

@@ -15,6 +15,8 @@ from lisdata.sources.table_schema import DeclaredField
 
 Int64 = npt.NDArray[np.int64]
 
+AS_UTF8 = "rows are found byte by byte, so make the file UTF-8 first (iconv -f UTF-16 -t UTF-8)"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
@@ -95,6 +97,8 @@ def decode_texts(texts: pa.Array, encoding: str) -> pa.Array:
 @cache
 def _one_byte_table(encoding: str) -> tuple[str | None, ...]:
     """Return the character of each byte, None where undefined; ValueError unless the encoding extends ASCII so."""
+    if encoding_name(encoding).startswith(("utf-16", "utf-32", "utf-7")):
+        raise ValueError(f"expected utf-8 or a one-byte encoding that extends ASCII, got {encoding!r}: {AS_UTF8}")
     table: list[str | None] = []
     for byte in range(256):
         try:

@@ -78,9 +78,15 @@ class DocumentUnits:
         self._segment_offsets.append(len(self._segments))
 
     def to_records(
-        self, file: InputFile, documents: pa.LargeBinaryArray, begin: UInt64, end: UInt64
+        self,
+        file: InputFile,
+        documents: pa.LargeBinaryArray,
+        begin: UInt64,
+        end: UInt64,
+        *,
+        files: tuple[InputFile, ...] | None = None,
     ) -> DocumentRecords:
-        """Return the records of the documents, which are bytes [begin, end) of the file."""
+        """Return the records of the documents, which are bytes [begin, end) of the file, or each of its own."""
         segments = np.array(self._segments, np.int64).reshape(-1, 2)
         return DocumentRecords(
             file=file,
@@ -97,4 +103,5 @@ class DocumentUnits:
             segment_unit=np.array(self._segment_unit, np.int64),
             segment_begin=segments[:, 0].copy(),
             segment_end=segments[:, 1].copy(),
+            files=files,
         )

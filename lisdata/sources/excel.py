@@ -6,8 +6,6 @@ readers (calamine) do not.
 
 from __future__ import annotations
 
-import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,6 +22,7 @@ from lisdata.inputs import MEBIBYTE, InputSlice
 from lisdata.records import RowRecords, TableSchema
 from lisdata.registry import Reject
 from lisdata.sources.arrow_rows import bad_file, row_ends
+from lisdata.sources.excel_archive import EMPTY_FORMULAS, FORMULAS, BadWorkbookError, check_archive
 from lisdata.sources.random_access import MAX_COPY_MIB, local_path
 from lisdata.sources.sql_cells import ErrorValue, spell_column
 
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 4096
 _BATCH_CELLS = 1 << 23
 _MAX_ROWS = 1 << 20  # that a sheet of Excel can have
-_PROLOG_BYTES = 1 << 16
-_FORMULA = re.compile(rb"<f[ >/]")
+_SAME_DATES = "cells_of_28_or_29_february_1900"
+_LEFT_OUT = {"formulas": FORMULAS, "empty_formulas": EMPTY_FORMULAS, "same_dates": _SAME_DATES}
 # How the CSV file is written that a sheet can be exported to.
 _STYLE = {"delimiter": ",", "quote": '"', "encoding": "utf-8", "null_tokens": ("",), "line_ending": "\r\n"}
 
@@ -63,7 +62,11 @@ class ExcelOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExcelSource:
-    """Reads the sheets of a workbook; a formula is its value as last computed, and an empty cell is NULL."""
+    """Reads the sheets of a workbook; a formula is its value as last computed, and an empty cell is NULL.
+
+    A formula that was never computed is NULL too, and Excel's 29 February 1900, which was no day, is the 28th: both are
+    counted, for the manifest and as losses of an export.
+    """
 
     name: str = "excel"
     summary: str = "Excel workbooks (.xlsx, read only): sheets as tables, exact cells and their kinds"
@@ -85,18 +88,10 @@ class ExcelSource:
         """
         with local_path(piece.file, options.max_copy_mib) as path:
             try:
-                formulas = _check_archive(path, options.max_expanded_mib * MEBIBYTE)
-                yield from _read_workbook(path, piece, options, reject, formulas)
-            except _BadWorkbookError as error:
+                counts = check_archive(path, options.max_expanded_mib * MEBIBYTE)
+                yield from _read_workbook(path, piece, options, reject, counts)
+            except BadWorkbookError as error:
                 reject(bad_file(piece, error.expected, error.found))
-
-
-class _BadWorkbookError(Exception):
-    """The file is no workbook that may be read."""
-
-    def __init__(self, expected: str, found: str) -> None:
-        self.expected, self.found = expected, found
-        super().__init__(f"expected {expected}, found {found}")
 
 
 class _LargeSheetError(Exception):
@@ -107,41 +102,8 @@ class _LargeSheetError(Exception):
         super().__init__(f"row {row}: expected {expected}, found {found}")
 
 
-def _check_archive(path: str, limit: int) -> int:
-    """Return the number of formulas; _BadWorkbookError for an archive that is too large, damaged or not plain XML."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-            if size > limit:
-                raise _BadWorkbookError(
-                    f"at most {limit >> 20} MiB when decompressed (--max-expanded-mib)", f"{size} bytes"
-                )
-            return sum(_count_formulas(archive, part) for part in archive.infolist())
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError) as error:
-        # zipfile says NotImplementedError of a compression that it does not know, RuntimeError of an encrypted part
-        raise _BadWorkbookError("an Excel workbook (.xlsx), which is a ZIP archive", str(error)) from error
-
-
-def _count_formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> int:
-    """Return the number of formulas of a part; refuse a document type, by which XML can expand without end."""
-    if not part.filename.endswith((".xml", ".rels")):
-        return 0
-    with archive.open(part) as stream:
-        data = stream.read(_PROLOG_BYTES)
-        if b"<!DOCTYPE" in data.replace(b"\0", b""):
-            raise _BadWorkbookError("XML without a document type", f"one in {part.filename}")
-        if "worksheets/" not in part.filename:
-            return 0
-        count = 0
-        while data:
-            count += len(_FORMULA.findall(data))
-            following = stream.read(MEBIBYTE)
-            data = data[-2:] + following if following else b""
-        return count
-
-
 def _read_workbook(
-    path: str, piece: InputSlice, options: ExcelOptions, reject: Reject, formulas: int
+    path: str, piece: InputSlice, options: ExcelOptions, reject: Reject, counts: dict[str, int]
 ) -> Iterator[RowRecords]:
     try:
         from openpyxl import load_workbook
@@ -160,14 +122,14 @@ def _read_workbook(
             AttributeError,
             SyntaxError,
         ) as error:
-            raise _BadWorkbookError("an Excel workbook", str(error) or type(error).__name__) from error
+            raise BadWorkbookError("an Excel workbook", str(error) or type(error).__name__) from error
         with closing(workbook):
             sheets = {sheet.title: sheet for sheet in workbook.worksheets}
             for name in options.sheet:
                 if name not in sheets:
                     has = ", ".join(sheets) or "(none)"
                     raise SchemaError(f"{piece.file.name}: expected one of the sheets {has}, found {name!r}")
-            reader = _SheetReader(piece, options, reject, {"formulas_read_as_values": formulas})
+            reader = _SheetReader(piece, options, reject, counts)
             for name in options.sheet or sheets:
                 yield from reader.read(name, sheets[name])
 
@@ -201,6 +163,7 @@ class _SheetReader:
             first = 2
         else:
             num_rows, width = _extent(rows)
+            self.counts.pop(_SAME_DATES, None)  # the rows are read again
             self._check_cells(num_rows, width)
             names = [f"column_{number + 1}" for number in range(width)]
             rows = self._rows(sheet)
@@ -237,7 +200,15 @@ class _SheetReader:
                 raise self._too_large(number, f"{num_cells} up to row {number}")
             if number > _MAX_ROWS:
                 raise _LargeSheetError(number, f"at most {_MAX_ROWS} rows in a sheet", "another one")
-            yield list(map(_value_of, row))
+            yield list(map(self._value_of, row))
+
+    def _value_of(self, cell: Any) -> Any:
+        value = cell.value
+        if cell.data_type == "e" and isinstance(value, str):
+            return ErrorValue(value)
+        if cell.data_type == "d" and str(value).startswith("1900-02-28"):
+            self.counts[_SAME_DATES] = self.counts.get(_SAME_DATES, 0) + 1
+        return value
 
     def _check_cells(self, num_rows: int, width: int) -> None:
         if num_rows * width > self.options.max_cells:
@@ -263,7 +234,7 @@ class _SheetReader:
         start, self.offset = self.offset, int(end[-1]) if len(end) else self.offset + 1
         counts, self.counts = self.counts, {}
         style = {**_STYLE, "has_header": self.options.header, "final_newline": True}
-        formulas = counts.get("formulas_read_as_values", 0)
+        left_out = {side: counts.get(name, 0) for side, name in _LEFT_OUT.items()}
         return RowRecords(
             file=self.piece.file,
             table=table,
@@ -271,7 +242,7 @@ class _SheetReader:
             ordinal=numbers.astype(np.uint64),
             begin=np.concatenate(([start], end[:-1])).astype(np.uint64)[: len(end)],
             end=end,
-            dialect={"begin": start, "end": start, "format": "excel", "formulas": formulas, **style},
+            dialect={"begin": start, "end": start, "format": "excel", **left_out, **style},
             cell_types=types,
             counts=counts,
         )
@@ -280,11 +251,6 @@ class _SheetReader:
         place = Place(f"{self.piece.file.name}[{sheet}]", line=row)
         data = orjson.dumps([None if cell is None else str(cell) for cell in cells], option=orjson.OPT_APPEND_NEWLINE)
         self.reject(BadRecordError(place, expected=expected, found=found, begin=0, end=0, data=data))
-
-
-def _value_of(cell: Any) -> Any:
-    value = cell.value
-    return ErrorValue(value) if cell.data_type == "e" and isinstance(value, str) else value
 
 
 def _without_end(row: list[Any], is_empty: Any = lambda value: value is None) -> list[Any]:

@@ -61,8 +61,30 @@ class FactColumns:
         self._begin.append(begin)
         self._end.append(end)
 
-    def to_records(self, file: InputFile, *, num_records: int) -> FactRecords:
-        """Return the table; `num_records` is what counts as records of the input."""
+    @property
+    def num_structures(self) -> int:
+        """Structures that were ended."""
+        return len(self._begin)
+
+    def extend(self, others: FactColumns) -> None:
+        """Add the structures of `others`, which are as they would be if they had been added here."""
+        rows, codes = self.contents.add_all(others.contents), self.labels.add_all(others.labels)
+        first_fact, first_participant = len(self._label), len(self._content)
+        self._structure_ends += [first_fact + end for end in others._structure_ends[1:]]
+        self._participant_ends += [first_participant + end for end in others._participant_ends[1:]]
+        self._begin += others._begin
+        self._end += others._end
+        self._label += [codes[label] for label in others._label]
+        self._handle += [handle if handle == NO_ROW else rows[handle] for handle in others._handle]
+        self._ordinal += others._ordinal
+        self._content += [rows[content] for content in others._content]
+        self._role += [codes[role] for role in others._role]
+        self._position += others._position
+
+    def to_records(
+        self, file: InputFile, *, num_records: int, files: tuple[InputFile, ...] | None = None
+    ) -> FactRecords:
+        """Return the table; `num_records` is what counts as records of the input, `files` that of each structure."""
         contents = self.contents.to_arrow()  # numbers the scopes among the labels
         return FactRecords(
             file=file,
@@ -79,6 +101,7 @@ class FactColumns:
             participant_role=np.array(self._role, np.uint32),
             participant_position=np.array(self._position, np.int64),
             num_records=num_records,
+            files=files,
         )
 
 

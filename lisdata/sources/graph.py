@@ -1,20 +1,21 @@
-"""Graph files (GML, GraphML, edge and adjacency lists): a structure a node and an edge, one of the graph itself."""
+"""Graph files (GML, GraphML, node-link JSON, lists): a structure a node and an edge, one of the graph itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lisdata.contents import Role
+from lisdata.contents import Content, Role
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import InputSlice
 from lisdata.records import FactRecords
 from lisdata.registry import Reject
-from lisdata.schema import NO_ROW
+from lisdata.schema import NO_ROW, ContentKind
 from lisdata.sources.fact_columns import FactColumns
-from lisdata.sources.graph_facts import GraphFact, iter_graph_facts
+from lisdata.sources.graph_facts import EDGES_NAME, GraphFact, iter_graph_facts
 from lisdata.sources.graph_forms import GraphError, parse_graph
-from lisdata.sources.graph_layout import SUFFIXES, GraphOptions, form_of
+from lisdata.sources.graph_layout import SUFFIXES, GraphForm, GraphOptions, form_of
+from lisdata.sources.node_link import EDGES, parse_node_link
 from lisdata.sources.whole_documents import read_document
 from lisdata.sources.xml_text import XmlError
 
@@ -24,11 +25,12 @@ class GraphSource:
     """Reads a graph, a file whole, through networkx; the file is one record, good or rejected.
 
     Its facts are those of `lisdata.structures_from_networkx`: "graph" with the graph's type and attributes, "node" for
-    each node, "edge" for each edge, with the ends in roles edge#source and edge#target, or edge#member twice.
+    each node, "edge" for each edge, with the ends in roles edge#source and edge#target, or edge#member twice. Node-link
+    JSON whose edges are called "links" says so in graph#edges-name.
     """
 
     name: str = "graph"
-    summary: str = "Graphs in GML, GraphML, edge lists, adjacency lists"
+    summary: str = "Graphs in GML, GraphML, node-link JSON, edge lists, adjacency lists"
     suffixes: tuple[str, ...] = tuple(SUFFIXES)
     converter: str = "facts"
     exporter: str = "graph"
@@ -51,12 +53,23 @@ class GraphSource:
             reject(BadRecordError(place, expected=expected, found="another name", begin=0, end=len(data)))
             return
         try:
-            facts = list(iter_graph_facts(parse_graph(data, form, options)))
+            facts = _read_facts(data, form, options)
         except (UnicodeDecodeError, XmlError, GraphError, ValueError) as error:
             at, expected, found = _explain(error, data)
             reject(BadRecordError(piece.place(at), expected=expected, found=found, begin=0, end=len(data)))
             return
         yield _to_columns(facts, len(data)).to_records(piece.file, num_records=1)
+
+
+def _read_facts(data: bytes, form: GraphForm, options: GraphOptions) -> list[GraphFact]:
+    if form != "node-link":
+        return list(iter_graph_facts(parse_graph(data, form, options)))
+    graph, edges_name = parse_node_link(data)
+    first, *others = iter_graph_facts(graph)
+    if edges_name != EDGES:
+        written = (EDGES_NAME, 0, Content(ContentKind.TEXT, edges_name.encode()))
+        first = GraphFact(first.label, (*first.participants, written))
+    return [first, *others]
 
 
 def _explain(error: ValueError, data: bytes) -> tuple[int, str, str]:

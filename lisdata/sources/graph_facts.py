@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 GRAPH, NODE, EDGE = "graph", "node", "edge"
 TYPE, SOURCE, TARGET, MEMBER, KEY = "type", "source", "target", "member", "key"
+EDGES_NAME = "edges-name"
+"""Side of how a file in node-link JSON calls its edges, where not "edges"; no part of the graph."""
 ATTR, ATTRS = "attr:", "attrs"
 GRAPH_TYPES = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
 

@@ -1,4 +1,4 @@
-"""Graph files read by networkx: GML, GraphML, edge lists, adjacency lists; what it would leave out is refused."""
+"""Graph files as networkx reads them, in each of their forms; what it would leave out is refused."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _STRING_OR_COMMENT = re.compile(r'"[^"]*"|#[^\n]*')
 _GML_PLACE = re.compile(r" at \((\d+), (\d+)\)")
 _SHOWN = 80
+_INFINITE = (float("inf"), complex(0, float("inf")))  # what a literal such as 1e999 stands for
 
 
 class GraphError(ValueError):
@@ -36,6 +37,10 @@ def parse_graph(data: bytes, form: GraphForm, options: GraphOptions) -> nx.Graph
         from lisdata.sources.graphml import parse_graphml
 
         return parse_graphml(data)
+    if form == "node-link":
+        from lisdata.sources.node_link import parse_node_link
+
+        return parse_node_link(data)[0]
     text = data.decode()
     if text.startswith("\ufeff"):
         text = f" {text[1:]}"  # a byte order mark is allowed; offsets stay
@@ -135,6 +140,8 @@ def _attribute_fault(attributes: str, delimiter: str | None) -> tuple[str, str] 
         return None
     if repeated:
         return "each attribute of an edge once", f"{repeated[0]!r} again in "
+    if any(isinstance(part, ast.Constant) and part.value in _INFINITE for part in ast.walk(tree)):
+        return "numbers that Python writes as they are read, not infinite ones", ""
     if isinstance(tree, ast.List | ast.Tuple | ast.Set) or ast.dump(tree) != ast.dump(read):
         return "attributes {'name': value, ...} with the delimiter in no text", ""
     return None

@@ -8,13 +8,14 @@ from typing import Literal
 
 from lisdata.decompression import without_compression
 
-GraphForm = Literal["gml", "graphml", "edgelist", "adjlist"]
+GraphForm = Literal["gml", "graphml", "node-link", "edgelist", "adjlist"]
 SUFFIXES: dict[str, GraphForm] = {
     ".gml": "gml",
     ".graphml": "graphml",
     ".edgelist": "edgelist",
     ".edges": "edgelist",
     ".adjlist": "adjlist",
+    ".json": "node-link",
 }
 COLUMN_TYPES = {"str": str, "int": int, "float": float}
 COMMENTS = "#"
@@ -24,7 +25,7 @@ COMMENTS = "#"
 class GraphOptions:
     """Options of source graph."""
 
-    form: Literal["auto", "gml", "graphml", "edgelist", "adjlist"] = field(
+    form: Literal["auto", "gml", "graphml", "node-link", "edgelist", "adjlist"] = field(
         default="auto", metadata={"help": "Format of the files; auto: what their names end in."}
     )
     directed: bool = field(default=False, metadata={"help": "Edge and adjacency lists: edges have a direction."})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from lisdata.contents import Role, encode_text
 from lisdata.errors import BadRecordError
 from lisdata.inputs import InputFile, InputSlice
-from lisdata.records import FactRecords
+from lisdata.records import FactRecords, ParsedDocument
 from lisdata.registry import Reject
 from lisdata.schema import NO_ROW, ContentKind
 from lisdata.sources.cycle_collection import no_cycle_collection
@@ -67,11 +67,21 @@ class HifSource:
 
     def read(self, piece: InputSlice, options: HifOptions, reject: Reject) -> Iterator[FactRecords]:
         """Yield the facts of the document; one that breaks the format's schema is rejected."""
+        document = self.read_document(piece, options, reject)
+        if document is not None:
+            yield from self.to_records([document])
+
+    def is_document(self, file: InputFile, options: HifOptions) -> bool:
+        """Return True: a file is one document."""
+        return True
+
+    def read_document(self, piece: InputSlice, options: HifOptions, reject: Reject) -> ParsedDocument | None:
+        """Return the document with its facts; None, and it is rejected, where it breaks the format's schema."""
         data = read_document(piece, options.max_document_bytes, reject)
         if data is None:
-            return
+            return None
         try:
-            records = facts_from_hif(data, piece.file, options)
+            facts = _facts_of(data, piece.file, options)
         except UnicodeDecodeError as error:
             found = f"byte 0x{data[error.start]:02x} ({error.reason})"
             reject(_rejected(piece, data, error.start, "UTF-8", found))
@@ -81,7 +91,17 @@ class HifSource:
         except RecursionError:
             reject(_rejected(piece, data, 0, "JSON of fewer levels", "values too deep in each other to be kept"))
         else:
-            yield records
+            return ParsedDocument(file=piece.file, size=len(data), data=None, parsed=facts)
+        return None
+
+    def to_records(self, documents: list[ParsedDocument]) -> Iterator[FactRecords]:
+        """Yield the facts of documents together."""
+        facts = documents[0].parsed if len(documents) == 1 else FactColumns()
+        for document in documents if len(documents) > 1 else ():
+            facts.extend(document.parsed)
+        files = [(document.file,) * document.parsed.num_structures for document in documents]
+        together = tuple(chain.from_iterable(files))
+        yield facts.to_records(documents[0].file, num_records=len(documents), files=together)
 
 
 def facts_from_hif(data: bytes, file: InputFile, options: HifOptions) -> FactRecords:
@@ -89,8 +109,12 @@ def facts_from_hif(data: bytes, file: InputFile, options: HifOptions) -> FactRec
 
     UnicodeDecodeError or JsonTextError (with the place and JSON path) where they are none.
     """
+    return _facts_of(data, file, options).to_records(file, num_records=1)
+
+
+def _facts_of(data: bytes, file: InputFile, options: HifOptions) -> FactColumns:
     with no_cycle_collection():
-        return _Hypergraph(parse_hif(data), file, options).to_records(len(data))
+        return _Hypergraph(parse_hif(data), file, options).read(len(data))
 
 
 def _rejected(piece: InputSlice, data: bytes, offset: int, expected: str, found: str) -> BadRecordError:
@@ -128,7 +152,8 @@ class _Hypergraph:
             order=() if all(a <= b for a, b in pairwise(order)) else order,
         )
 
-    def to_records(self, size: int) -> FactRecords:
+    def read(self, size: int) -> FactColumns:
+        """Return the facts of the document, which has `size` bytes."""
         self._add_network(size)
         for array, places in self.document.entry_bytes.items():
             if array == "nodes":
@@ -143,7 +168,7 @@ class _Hypergraph:
                 if number in first_of:
                     self._add_edge(first_of[number])
                     self.facts.end_structure(begin, end)
-        return self.facts.to_records(self.file, num_records=1)
+        return self.facts
 
     def _add_network(self, size: int) -> None:
         members, layout = self.document.members, layout_to_text(self.layout)

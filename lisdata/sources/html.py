@@ -12,7 +12,7 @@ import pyarrow as pa
 from lisdata.content_columns import ContentColumns
 from lisdata.contents import LabelBuilder, Role
 from lisdata.errors import BadRecordError, Place
-from lisdata.inputs import InputSlice
+from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
@@ -20,6 +20,7 @@ from lisdata.sources.dom import Dom, NodeKind, parse_html
 from lisdata.sources.html_depth import find_too_deep, find_too_many_reopened
 from lisdata.sources.html_encoding import decode_html
 from lisdata.sources.html_formatting import is_small, max_reopened
+from lisdata.sources.html_lists import MAX_ITEMS, find_long_list
 from lisdata.sources.whole_documents import read_document
 
 _DATATYPES = {NodeKind.COMMENT: "comment", NodeKind.DOCTYPE: "doctype", NodeKind.INSTRUCTION: "instruction"}
@@ -74,6 +75,10 @@ class HtmlSource:
         if document is not None:
             yield from self.to_records([document])
 
+    def is_document(self, file: InputFile, options: HtmlOptions) -> bool:
+        """Return True: a file is one document."""
+        return True
+
     def read_document(self, piece: InputSlice, options: HtmlOptions, reject: Reject) -> ParsedDocument | None:
         """Return the document with its tree; None, and it is rejected, when it is too long or its tree too large."""
         data = read_document(piece, options.max_document_bytes, reject)
@@ -90,12 +95,15 @@ class HtmlSource:
 def _reject_costly(piece: InputSlice, data: bytes, options: HtmlOptions, reject: Reject) -> bool:
     """Reject a document whose tree would be too deep or too large for its tags, and tell whether it is one."""
     num_tags = data.count(b"<")
-    if num_tags <= options.max_depth and is_small(num_tags, len(data)):
+    if len(data) <= MAX_ITEMS and num_tags <= options.max_depth and is_small(num_tags, len(data)):
         return False
     text = decode_html(data, options.encoding)
     expected, found = f"at most {options.max_depth} elements open at once (--max-depth)", "one more"
     at = find_too_deep(text, options.max_depth) if num_tags > options.max_depth else None
-    if at is None:
+    if at is None and (long_list := find_long_list(text)) is not None:
+        at, items = long_list
+        expected = f"at most {MAX_ITEMS} {items}"
+    if at is None and not is_small(num_tags, len(data)):
         at = find_too_many_reopened(text)
         expected = "an end tag for each <b>, <font> and the like"
         found = f"so many left open that the blocks behind may get {max_reopened(text)} more"

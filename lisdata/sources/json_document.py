@@ -11,7 +11,7 @@ from lisdata.inputs import InputFile, InputSlice
 from lisdata.registry import Reject
 
 if TYPE_CHECKING:
-    from lisdata.records import TreeRecords
+    from lisdata.records import ParsedDocument, TreeRecords
 
 _MAX_BYTES = 1 << 30
 _LINE_SUFFIXES = (".ndjson", ".jsonl")
@@ -64,10 +64,35 @@ class JsonSource:
 
         A line of nothing but space is an empty tree.
         """
-        from lisdata.sources.json_records import read_documents, read_lines
+        from lisdata.sources.json_records import read_lines
 
-        read = read_lines if has_lines(piece.file, options) else read_documents
-        yield from read(piece, reject, options.max_document_bytes, keep_document=options.keep_document)
+        if has_lines(piece.file, options):
+            yield from read_lines(piece, reject, options.max_document_bytes, keep_document=options.keep_document)
+            return
+        document = self.read_document(piece, options, reject)
+        if document is not None:
+            yield from self.to_records([document])
+
+    def is_document(self, file: InputFile, options: JsonOptions) -> bool:
+        """Tell whether a file is one document, and not one a line."""
+        return not has_lines(file, options)
+
+    def read_document(self, piece: InputSlice, options: JsonOptions, reject: Reject) -> ParsedDocument | None:
+        """Return the document; None, and it is rejected, when it is too long or no JSON."""
+        from lisdata.records import ParsedDocument
+        from lisdata.sources.json_records import read_checked
+
+        data = read_checked(piece, reject, options.max_document_bytes)
+        if data is None:
+            return None
+        kept = data if options.keep_document else None
+        return ParsedDocument(file=piece.file, size=len(data), data=kept, parsed=data)
+
+    def to_records(self, documents: list[ParsedDocument]) -> Iterator[TreeRecords]:
+        """Yield the trees of documents together."""
+        from lisdata.sources.json_records import documents_to_records
+
+        yield documents_to_records(documents)
 
 
 def has_lines(file: InputFile, options: JsonOptions) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.kernels.arrays import binary_array
 from lisdata.kernels.json_scan import JsonFault, JsonToken, JsonTokens, scan_json, take_texts
-from lisdata.records import TreeRecords
+from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import NO_ROW, ContentKind
 from lisdata.sources.lines import LineBlocks, LineLimit, line_bounds, too_long
@@ -73,16 +74,24 @@ class _DocumentError(ValueError):
         )
 
 
-def read_documents(piece: InputSlice, reject: Reject, limit: int, *, keep_document: bool) -> Iterator[TreeRecords]:
-    """Yield the tree of a slice that is one document, of at most `limit` bytes."""
+def read_checked(piece: InputSlice, reject: Reject, limit: int) -> bytes | None:
+    """Return a slice that is one document, of at most `limit` bytes; None, and it is rejected, where it is none."""
     data = read_document(piece, limit, reject)
     if data is None:
-        return
-    block = _Block(data, np.array([0, len(data)], np.int64), piece.begin, has_lines=False)
-    for fault in block.faults:
+        return None
+    faults = _Block(data, np.array([0, len(data)], np.int64), piece.begin, has_lines=False).faults
+    for fault in faults:
         reject(fault.to_error(piece.begin, piece.place, None))
-    if block.num_good:
-        yield block.to_records(piece.file, keep_document=keep_document)
+    return None if faults else data
+
+
+def documents_to_records(documents: list[ParsedDocument]) -> TreeRecords:
+    """Return the trees of documents that `read_checked` gave, each a file of its own."""
+    bounds = np.cumsum([0, *(document.size for document in documents)], dtype=np.int64)
+    block = _Block(b"".join([document.parsed for document in documents]), bounds, 0, has_lines=False)
+    files = tuple(document.file for document in documents)
+    records = block.to_records(files[0], keep_document=documents[0].data is not None)
+    return replace(records, files=files, begin=np.zeros(len(files), np.uint64), end=np.diff(bounds).astype(np.uint64))
 
 
 def read_lines(piece: InputSlice, reject: Reject, limit: int, *, keep_document: bool) -> Iterator[TreeRecords]:
@@ -113,7 +122,9 @@ class _Block:
         is_long = np.zeros(len(first), bool) if limit is None else last - first > limit
         if has_lines and len(last):
             last -= self._units[last - 1] == _NEWLINE
-        if offset == 0 and data.startswith(_BOM):
+        if not has_lines:
+            first += [len(_BOM) * data.startswith(_BOM, begin) for begin in first.tolist()]
+        elif offset == 0 and data.startswith(_BOM):
             first[0] = len(_BOM)
         damaged = self._find_damaged(first, last)
         for document in (*damaged, *np.flatnonzero(is_long).tolist()):

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from lisdata.errors import BadRecordError
-from lisdata.inputs import InputSlice
-from lisdata.records import DocumentRecords
+from lisdata.inputs import InputFile, InputSlice
+from lisdata.records import DocumentRecords, ParsedDocument
 from lisdata.registry import Reject
 from lisdata.sources.document_units import DocumentUnits
 from lisdata.sources.markdown_blocks import add_markdown
@@ -46,19 +46,37 @@ class MarkdownSource:
 
     def read(self, piece: InputSlice, options: MarkdownOptions, reject: Reject) -> Iterator[DocumentRecords]:
         """Yield the document of `piece`."""
+        document = self.read_document(piece, options, reject)
+        if document is not None:
+            yield from self.to_records([document])
+
+    def is_document(self, file: InputFile, options: MarkdownOptions) -> bool:
+        """Return True: a file is one document."""
+        return True
+
+    def read_document(self, piece: InputSlice, options: MarkdownOptions, reject: Reject) -> ParsedDocument | None:
+        """Return the document; None, and it is rejected, when it is too long or not in UTF-8."""
         data = read_document(piece, options.max_document_bytes, reject)
         if data is None:
-            return
-        units = DocumentUnits()
+            return None
         try:
-            add_markdown(units, data)
+            data.decode()
         except UnicodeDecodeError as error:
             found = f"byte 0x{data[error.start]:02x} ({error.reason})"
             place = piece.place(piece.begin + error.start)
             reject(BadRecordError(place, expected="UTF-8", found=found, begin=0, end=len(data)))
-            return
-        begin = np.array([piece.begin], np.uint64)
-        yield units.to_records(piece.file, pa.array([data], pa.large_binary()), begin, begin + np.uint64(len(data)))
+            return None
+        return ParsedDocument(file=piece.file, size=len(data), data=data, parsed=data)
+
+    def to_records(self, documents: list[ParsedDocument]) -> Iterator[DocumentRecords]:
+        """Yield the units of documents together."""
+        units = DocumentUnits()
+        for document in documents:
+            add_markdown(units, document.parsed)
+        texts = pa.array([document.data for document in documents], pa.large_binary())
+        files = tuple(document.file for document in documents)
+        end = np.array([document.size for document in documents], np.uint64)
+        yield units.to_records(files[0], texts, np.zeros_like(end), end, files=files)
 
 
 MARKDOWN = MarkdownSource()

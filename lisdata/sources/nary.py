@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lisdata.errors import BadRecordError
 from lisdata.inputs import MAX_LINE_BYTES, InputSlice
@@ -12,6 +12,7 @@ from lisdata.registry import Reject
 from lisdata.sources.id_prefixes import IdPrefixes
 from lisdata.sources.lines import LineBlocks, LineLimit, find_line
 from lisdata.sources.nary_layout import NaryOptions
+from lisdata.sources.nary_sniffing import SniffedLayout, sniff_layout
 
 _BLOCK_BYTES = 4 << 20
 
@@ -25,7 +26,7 @@ class NarySource:
     (repeats by position), as in source wikidata; in layout hype in roles r#1, r#2, ... A JSON object without NAME_h and
     NAME_t is a "fact" of qualifiers alone. Names are entities, by their IRI where `id_prefix` says so; times of
     WikiPeople are literals. How the file is written stands in a fact "layout", a blank line in a fact "line", and what
-    differs on a line in line#ending, line#text and the like.
+    differs on a line in line#ending, line#text and the like. A file without a good line tells no layout.
     """
 
     name: str = "nary"
@@ -44,29 +45,28 @@ class NarySource:
         """Yield the facts of `piece`, about 4 MiB at a time.
 
         A line with a wrong number of names, an empty one, bytes that are not UTF-8, or an object that is none of a
-        fact is a bad record; so is a line that is too long to be held, and a whole file that may be triples or hype.
+        fact is a bad record; so is a line that is too long to be held, and a whole file whose columns do not tell its
+        layout. Where they do, a count says which it is and why.
         """
         from lisdata.sources.nary_json import read_objects
         from lisdata.sources.nary_lines import read_lines
-        from lisdata.sources.nary_sniffing import sniff_layout
 
         try:
-            layout = sniff_layout(piece, options)
+            sniffed = sniff_layout(piece, options)
         except BadRecordError as error:
             if piece.begin == 0:  # of a file in pieces it is one bad record
                 reject(error)
             return
-        prefixes = IdPrefixes.parse(options.id_prefix)
+        layout, prefixes = sniffed.layout, IdPrefixes.parse(options.id_prefix)
         limit = LineLimit(unit="line", max_bytes=MAX_LINE_BYTES, reject=reject, option=None)
         blocks = LineBlocks(piece, _BLOCK_BYTES, limit=limit)
-        has_begun = piece.begin > 0
+        told = layout if piece.begin == 0 else None
+        untold: FactRecords | None = None
         for offset, data in blocks:
-            told = None if has_begun else layout
             if layout.layout == "wikipeople":
                 records, faults = read_objects(data, offset, layout, told, prefixes, piece.file)
             else:
                 records, faults = read_lines(data, offset, layout, told, prefixes, piece.file, options.leading_id)
-            has_begun = True
             for fault in faults:
                 reject(
                     BadRecordError(
@@ -78,7 +78,20 @@ class NarySource:
                         data=data[fault.begin : fault.end],
                     )
                 )
-            yield records
+            if told is not None and not records.num_records:
+                untold = records
+                continue
+            yield records if told is None else _noted(records, sniffed)
+            told = untold = None
+        if untold is not None and piece.end is not None:  # what follows of the file may hold good lines
+            yield _noted(untold, sniffed)
+
+
+def _noted(records: FactRecords, sniffed: SniffedLayout) -> FactRecords:
+    """Return the records with a note on why the file was read in the layout that they tell."""
+    if not sniffed.reason:
+        return records
+    return replace(records, counts={f"files read as --layout {sniffed.layout.layout}, for {sniffed.reason}": 1})
 
 
 NARY = NarySource()

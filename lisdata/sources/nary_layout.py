@@ -30,7 +30,7 @@ class NaryOptions:
         metadata={
             "help": "wd50k (and jf17k, as StarE gives it): s,r,o,(qr,qv)*; triples: head relation tail; "
             "hype: r e1 e2 ...; wikipeople: a JSON object a line; auto: what the file begins with, refused where "
-            "lines of three names may be triples or hype."
+            "its columns do not tell which is the relation."
         },
     )
     leading_id: bool = field(default=False, metadata={"help": "In layout hype, an id of the fact comes first."})

@@ -1,37 +1,64 @@
-"""Which layout a file of n-ary facts is in: its first line tells, and where lines are of three names their columns."""
+"""Which layout a file of n-ary facts is in: its first line tells, and where lines are of names their columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import MAX_LINE_BYTES, InputSlice
 from lisdata.sources.json_text import STYLES
+from lisdata.sources.nary_columns import find_relation
 from lisdata.sources.nary_layout import NaryLayout, NaryOptions
 
 _BLOCK_BYTES = 1 << 16
 _SAMPLE_BYTES = 4 << 20
-_FEWEST_LINES = 8
-"""From how many lines on it tells anything that one column has fewer names than another."""
 
 
-def sniff_layout(piece: InputSlice, options: NaryOptions) -> NaryLayout:
+@dataclass(frozen=True, slots=True)
+class SniffedLayout:
+    """The layout of a file, and why it is that one where its columns told it, "" where that needs no reason."""
+
+    layout: NaryLayout
+    reason: str = ""
+
+
+class _UnclearError(ValueError):
+    """Lines may be in several layouts, or are in none; the options say how to read them."""
+
+    def __init__(self, expected: str, found: str) -> None:
+        self.expected, self.found = expected, found
+        super().__init__(f"expected {expected}, found {found}")
+
+
+def sniff_layout(piece: InputSlice, options: NaryOptions) -> SniffedLayout:
     """Return the layout of the whole file that `piece` is a part of.
 
-    Raises BadRecordError, of the whole file, where it may as well be triples as relation-first.
+    Raises BadRecordError, of the whole file, where its columns do not tell which one is the relation.
     """
     lines = _lines_of(piece)
     first = next(lines, b"")
     ending = "\r\n" if first.endswith(b"\r\n") else "\n"
     text = first.strip()
-    layout = options.layout if options.layout != "auto" else _layout_of(piece, chain([first], lines), options)
-    if layout == "wikipeople":
-        usual = next((name for name, style in STYLES.items() if style.name_separator.encode() in text), "spaced")
-        return NaryLayout(layout=layout, ending=ending, style=usual)
-    if layout in ("hype", "triples"):
-        return NaryLayout(layout=layout, separator=_separator(text).decode(), ending=ending)
-    return NaryLayout(layout=layout, ending=ending)
+    name: str = options.layout
+    reason = ""
+    if options.layout == "auto":
+        try:
+            name, reason = _layout_of(chain([first], lines), has_ids=options.leading_id)
+        except _UnclearError as error:
+            raise _rejected(piece, error) from error
+    if name == "wikipeople":
+        usual = next((style for style, of in STYLES.items() if of.name_separator.encode() in text), "spaced")
+        return SniffedLayout(NaryLayout(layout=name, ending=ending, style=usual))
+    separator = _separator(text).decode() if name in ("hype", "triples") else ","
+    return SniffedLayout(NaryLayout(layout=name, separator=separator, ending=ending), reason)
+
+
+def _rejected(piece: InputSlice, error: _UnclearError) -> BadRecordError:
+    size = sum(len(data) for _, data in InputSlice(file=piece.file).chunks())
+    place = Place(piece.file.name, offset=0, line=1)
+    return BadRecordError(place, expected=error.expected, found=error.found, begin=0, end=size)
 
 
 def _lines_of(piece: InputSlice) -> Iterator[bytes]:
@@ -53,53 +80,65 @@ def _separator(text: bytes) -> bytes:
     return b"\t" if b"\t" in text else b" "
 
 
-def _layout_of(piece: InputSlice, lines: Iterator[bytes], options: NaryOptions) -> str:
+def _layout_of(lines: Iterator[bytes], *, has_ids: bool) -> tuple[str, str]:
+    """Return the layout and, where it is not plain to see, why."""
     first = next(lines)
     text = first.strip()
-    if text.startswith(b"{"):
-        return "wikipeople"
+    if text.startswith(b"{") or not text:
+        return ("wikipeople", "") if text else ("hype", "")
     if b"," in text and b"\t" not in text:
-        return "wd50k"
-    if options.leading_id:
-        return "hype"
+        return "wd50k", ""
+    if has_ids:
+        return "hype", ""
     separator = _separator(text)
-    rows: list[list[bytes]] = []
-    for line in chain([first], lines):
-        names = line.rstrip(b"\r\n" + separator).split(separator)
-        if len(names) != 3:
-            return "hype"
-        rows.append(names)
-    layout = layout_of_threes(rows)
-    if layout is None:
-        raise BadRecordError(
-            Place(piece.file.name, offset=0, line=1),
-            expected="lines of three names whose relation stands out (say which: --layout triples for head, relation, "
-            "tail, or --layout hype for relation, head, tail)",
-            found=f"{len(rows)} that may be either",
-            begin=0,
-            end=sum(len(data) for _, data in InputSlice(file=piece.file).chunks()),
+    rows = [line.rstrip(b"\r\n" + separator).split(separator) for line in chain([first], lines)]
+    sizes = {len(names) for names in rows}
+    if sizes == {3}:
+        return _layout_of_threes(rows)
+    if len(sizes) > 1:
+        return _layout_of_mixed(rows, sizes)
+    return _layout_of_equal(rows, sizes.pop())
+
+
+def _layout_of_threes(rows: list[list[bytes]]) -> tuple[str, str]:
+    found = find_relation(rows)
+    if found.column is None:
+        raise _UnclearError(
+            "lines of three names whose relation stands out (say which: --layout triples for head, relation, tail, or "
+            "--layout hype for relation, head, tail)",
+            f"{len(rows)} that may be either",
         )
-    return layout
+    return ("hype", "triples")[found.column], found.reason
 
 
-def layout_of_threes(rows: list[list[bytes]]) -> str | None:
-    """Return "triples" or "hype" for lines of three names each, None where that is not clear.
-
-    Entities are heads and tails both, so that the column of heads shares names with the third one; and relations are
-    few, so that their column has fewer names. Where the two disagree (few entities with many relations) the first
-    holds if most tails are heads too.
-    """
-    first, second, third = (set(column) for column in zip(*rows, strict=True))
-    shared = len(first & third), len(second & third)
-    by_tails = _clearly_more(*shared)
-    by_counts = _clearly_more(len(first), len(second)) if len(rows) >= _FEWEST_LINES else 0
-    if by_tails * by_counts < 0 and 2 * max(shared) <= len(third):
-        return None
-    return {1: "triples", -1: "hype", 0: None}[by_tails or by_counts]
+def _layout_of_mixed(rows: list[list[bytes]], sizes: set[int]) -> tuple[str, str]:
+    """Return the layout of lines of several sizes: most may be triples, and the others be wrong."""
+    threes = [names for names in rows if len(names) == 3]
+    if 2 * len(threes) > len(rows):
+        found = find_relation(threes)
+        if found.column == 1:
+            return "triples", f"of most lines {found.reason}"
+    return "hype", f"lines have {min(sizes)} to {max(sizes)} names"
 
 
-def _clearly_more(first: int, second: int) -> int:
-    """Return 1 where `first` is at least twice `second`, -1 the other way round, else 0."""
-    if max(first, second) < 2 * min(first, second) or first == second:
-        return 0
-    return 1 if first > second else -1
+def _layout_of_equal(rows: list[list[bytes]], size: int) -> tuple[str, str]:
+    """Return the layout of lines of one size that is not three: relation first, or one that is not read unasked."""
+    declared = "--layout hype, with --leading-id where an id comes first"
+    if size < 3:
+        raise _UnclearError(
+            f"lines of three names or more (relation and names, even so: {declared})",
+            f"{len(rows)} of {size}",
+        )
+    found = find_relation(rows)
+    if found.column == 1:
+        raise _UnclearError(
+            f"lines of three names, or their relation first (read so all the same: {declared}; of head, relation, tail "
+            "and more only the first three are triples: cut the rest off and say --layout triples)",
+            f"{len(rows)} of {size}, of which {found.reason}, as if the relation came second",
+        )
+    if found.column is None:
+        raise _UnclearError(
+            f"lines whose relation stands out (say that it comes first: {declared})",
+            f"{len(rows)} of {size} names each that do not tell",
+        )
+    return "hype", found.reason

@@ -54,12 +54,17 @@ def iter_runs(
 ) -> Iterator[tuple[int, list[memoryview]]]:
     """Yield (offset, chunks of whole lines) of about one of `blocks`, the first of which begins at `begin`.
 
-    No run goes across what is yielded; it goes on over comments and blank lines.
+    No run goes across what is yielded; it goes on over comments and blank lines, and ends where blocks do not follow
+    each other, since a line that was left out stands between.
     """
     held: list[memoryview] = []
     length, key = 0, None
     try:
-        for _, data in blocks:
+        for offset, data in blocks:
+            if offset != begin + length:
+                if held:
+                    yield begin, held
+                held, begin, length, key = [], offset, 0, None
             cut, key = _last_change(data, key, key_of)
             if cut is not None or length > MAX_RUN_BYTES:
                 yield begin, [*held, memoryview(data)[: cut or 0]]

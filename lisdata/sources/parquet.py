@@ -55,6 +55,8 @@ class ParquetSource:
     def find_cut(self, piece: InputSlice, wanted: int, options: ParquetOptions) -> int:
         """Return where the first row group at or after `wanted` begins; a damaged file is not cut."""
         end = piece.file.size if piece.end is None else piece.end
+        if piece.file.compression is not None:  # its footer is read first, so each unit would decompress all
+            return end
         with ExitStack() as stack:
             try:
                 begins = _group_begins(_open(piece, options, stack))
@@ -100,7 +102,11 @@ def _group_begins(file: ParquetFile) -> list[int]:
     begins: list[int] = []
     for group in range(file.num_row_groups):
         first = file.metadata.row_group(group).column(0)
-        begins.append(min(n for n in (first.dictionary_page_offset, first.data_page_offset) if n is not None))
+        offsets = (
+            first.dictionary_page_offset,
+            first.data_page_offset,
+        )  # 0 or None where a group without rows has none
+        begins.append(min((n for n in offsets if n), default=begins[-1] if begins else 0))
     return begins
 
 
@@ -118,7 +124,7 @@ def _describe(file: ParquetFile) -> dict[str, Any]:
 
 def _read_groups(file: ParquetFile, piece: InputSlice, maker: RowMaker) -> Iterator[RowRecords]:
     begins = _group_begins(file)
-    if not file.metadata.num_rows:
+    if not begins:
         yield maker.rows(pa.RecordBatch.from_pylist([], file.schema_arrow))
     ends = [*begins, piece.file.size][1:]
     first_row = 0
@@ -137,6 +143,9 @@ def _read_groups(file: ParquetFile, piece: InputSlice, maker: RowMaker) -> Itera
 
 def _read_group(file: ParquetFile, group: int, maker: RowMaker) -> Iterator[RowRecords]:
     about = file.metadata.row_group(group)
+    if not about.num_rows:
+        yield maker.rows(pa.RecordBatch.from_pylist([], file.schema_arrow), group=group + 1)
+        return
     size = max(1, min(BATCH_ROWS, about.num_rows * BATCH_BYTES // max(1, about.total_byte_size)))
     for batch in file.iter_batches(batch_size=size, row_groups=[group], use_threads=False):
         yield maker.rows(batch, group=group + 1)

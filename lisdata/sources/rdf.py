@@ -14,6 +14,7 @@ from lisdata.sources.rdf_entities import check_entities
 from lisdata.sources.rdf_grouping import GROUP_BY, Grouping
 from lisdata.sources.rdf_input import NamePatterns
 from lisdata.sources.rdf_names import TURTLE_NAMES, XML_NAMES
+from lisdata.sources.rdf_namespaces import root_namespaces
 from lisdata.sources.rdf_parser import ParserSettings, read_rdf
 
 
@@ -51,8 +52,9 @@ class RdfSource:
     """Reads RDF in the `format` of pyoxigraph, with RDF 1.2 where that has it; terms become what source nquads makes.
 
     A blank node without a name is called anon-DIGEST-N, by order of first appearance. A language tag is as it is
-    written where the file writes it in one way only, else in lower case (a count in the manifest). Prefixes are not
-    kept. The bytes of a structure are bounds of where it stands; ordinals and record ids are numbers of triples.
+    written where the file writes it in one way only, else in lower case (a count in the manifest). The
+    prefixes of a file (of RDF/XML, its first element's) are kept with the input. The bytes of a structure are bounds of
+    where it stands; ordinals and record ids are numbers of triples.
     """
 
     name: str
@@ -72,10 +74,10 @@ class RdfSource:
 
     def read(self, piece: InputSlice, options: RdfOptions, reject: Reject) -> Iterator[TripleRecords]:
         """Yield the statements in batches that cut no run; lines that are not valid are rejected."""
-        check = None
+        check, prefixes = None, {}
         if self.format == "RDF_XML":
             check_entities(piece)
-            check = ElementDepth(piece).check
+            check, prefixes = ElementDepth(piece).check, root_namespaces(piece)
         else:
             check_depth(piece)
         settings = ParserSettings(
@@ -86,6 +88,7 @@ class RdfSource:
             names=self.names,
             goes_on=self.format != "RDF_XML",
             by_line=self.format == "N3",
+            prefixes=prefixes,
         )
         yield from read_rdf(piece, piece.file.open, settings, Grouping(options.group_by), reject, check)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -23,9 +24,11 @@ from lisdata.records import TripleRecords
 from lisdata.registry import Reject
 from lisdata.sources.ntriples_parser import LineError, LineParser
 from lisdata.sources.ntriples_records import BlockReader
+from lisdata.sources.rdf_converted_end import end_of_converted
 from lisdata.sources.rdf_grouping import Grouping
 from lisdata.sources.rdf_input import NamePatterns, ParserInput
 from lisdata.sources.rdf_names import UNCERTAIN, RestoredNames
+from lisdata.sources.rdf_namespaces import kept_prefixes
 
 _QUADS_A_BLOCK = 1 << 15
 _BLOCK_BYTES = 8 * MEBIBYTE  # a block ends with the statement that goes beyond: one prefix can make each very long
@@ -39,7 +42,8 @@ class ParserSettings:
 
     `names` are what the parser changes. With `goes_on`, what follows a statement that is not valid can be trusted; else
     all of it is rejected with it. With `by_line`, it reads a line at a time, as it must where its errors name none.
-    `no_base` is a base IRI that stands for none: an IRI below it was relative, and is refused.
+    `no_base` is a base IRI that stands for none: an IRI below it was relative, and is refused. `prefixes` are those
+    that the parser does not tell.
     """
 
     format: str
@@ -50,6 +54,7 @@ class ParserSettings:
     goes_on: bool
     by_line: bool = False
     no_base: str | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_rdf(
@@ -80,20 +85,17 @@ def read_rdf(
                 end=np.full(size, end, np.uint64),
                 ordinal=np.arange(ordinal, ordinal + size, dtype=np.uint64),
                 counts={UNCERTAIN: uncertain} if uncertain else {},
+                prefixes=statements.prefixes,
             )
             ordinal, num_uncertain = ordinal + size, names.num_uncertain
 
 
-def _start(source: ParserInput, settings: ParserSettings) -> Iterator[Any]:
-    """Return pyoxigraph's iterator over the quads of `source`."""
+def _start(stream: Any, settings: ParserSettings) -> Any:
+    """Return pyoxigraph's iterator over the quads of what has a `read`; it tells the prefixes too."""
     import pyoxigraph
 
     format_ = getattr(pyoxigraph.RdfFormat, settings.format)
-    stream: Any = source  # the parser only calls its read()
-    quads: Iterator[Any] = pyoxigraph.parse(
-        stream, format=format_, base_iri=settings.base_iri, lenient=settings.lenient
-    )
-    return quads
+    return pyoxigraph.parse(stream, format=format_, base_iri=settings.base_iri, lenient=settings.lenient)
 
 
 def _find_line(stream: BinaryIO, settings: ParserSettings) -> int:
@@ -133,7 +135,13 @@ class _Statements:
         self._piece, self._source, self._settings, self._reject = piece, source, settings, reject
         self._open_again = open_again
         self._offsets, self._positions = [0], [0]  # of each block: where it begins as N-Quads and as input
-        self._last_bad_line = 0
+        self._last_bad_line = self._last_bad_end = 0
+        self._quads: Any = None
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """What the parser has seen declared up to now, those alone that can be kept."""
+        return {**self._settings.prefixes, **kept_prefixes({} if self._quads is None else self._quads.prefixes)}
 
     def bounds(self, offset: int) -> tuple[int, int]:
         """Return bytes of the input between which the statements from `offset` up to now stand."""
@@ -171,7 +179,7 @@ class _Statements:
 
     def _iter_quads(self) -> Iterator[Any]:
         """Yield the parser's quads; a statement that is not valid is rejected."""
-        quads = _start(self._source, self._settings)
+        quads = self._quads = _start(self._source, self._settings)
         while True:
             try:
                 yield from quads
@@ -181,8 +189,15 @@ class _Statements:
                 if not self._settings.goes_on:
                     return
             except MemoryError as error:
-                self._reject_rest(self._source.position, None, f"a token too long to be judged ({error})")
+                self._reject_rest(self._end_of_good(), None, f"a token too long to be judged ({error})")
                 return
+
+    def _end_of_good(self) -> int:
+        """Return where what was converted ends, or what was rejected behind it, before a token that is too long."""
+        end = end_of_converted(
+            self._open_again, partial(_start, settings=self._settings), position=self._source.position
+        )
+        return max(end, self._last_bad_end)
 
     def _reject_lines(self, error: SyntaxError) -> None:
         """Reject the lines of an error; without `goes_on`, all from there."""
@@ -197,7 +212,7 @@ class _Statements:
         if not self._settings.goes_on:
             self._reject_rest(offset, place, f"{shown!r} ({message})")
         elif first > self._last_bad_line:  # a line is rejected once, whatever else is wrong with it
-            self._last_bad_line = last
+            self._last_bad_line, self._last_bad_end = last, offset + len(data)
             self._reject(
                 BadRecordError(
                     place,

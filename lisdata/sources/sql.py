@@ -98,6 +98,9 @@ class Database(Protocol):
     def read_tables(self, *, with_views: bool) -> tuple[list[SqlTable], dict[str, int]]:
         """Return the tables as declared, and what else there is, by name, counted."""
 
+    def read_facts(self) -> dict[str, Any]:
+        """Return what is kept of it beside its tables."""
+
     def count_dangling(self, table: SqlTable, known: Collection[str]) -> int:
         """Return how many keys of a table refer to rows that are not there."""
 
@@ -122,13 +125,13 @@ class _DatabaseReader:
         declared, self.others = self.database.read_tables(with_views=self.options.views)
         tables = resolve_keys(declared)
         definitions = {table.name: table.to_json() for table in declared}
-        counts = dict(self.others)
+        counts, facts = dict(self.others), self.database.read_facts()
         if not tables and self.others and not self.options.table:
             self._reject_without_tables()
         for table in _choose(tables, self.options.table, self.piece.file.name):
             counts["dangling_foreign_keys"] = self.database.count_dangling(table, definitions)
             schema = table.schema(referenced_columns(tables, table.name), namespace=self.options.namespace)
-            maker = _TableRows(table, schema, definitions[table.name])
+            maker = _TableRows(table, schema, definitions[table.name], facts)
             yield from self._read_table(maker, counts)
             counts = {}
 
@@ -198,9 +201,9 @@ class _DatabaseReader:
 class _TableRows:
     """Spells the rows of one table."""
 
-    def __init__(self, table: SqlTable, schema: TableSchema, definition: str) -> None:
+    def __init__(self, table: SqlTable, schema: TableSchema, definition: str, facts: dict[str, Any]) -> None:
         self.table, self.schema = table, schema
-        self.facts: dict[str, Any] = {"format": "sql", "definition": definition, "type": schema.types}
+        self.facts: dict[str, Any] = {"format": "sql", "definition": definition, "type": schema.types, **facts}
 
     def cells(self, rows: list[tuple[Any, ...]]) -> tuple[list[pa.Array], dict[str, pa.DictionaryArray]]:
         """Return the texts of each column, and the types of cells where these are not the column's."""

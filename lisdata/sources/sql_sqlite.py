@@ -17,11 +17,14 @@ _MAX_ROWS = 1 << 15
 _HEADER_BYTES = 100
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
 _VIRTUAL_COLUMN = 1
+NUMBERS = ("user_version", "application_id")
+"""What a program may have noted in the file, 0 where it has not."""
 # Words of a table's SQL that say what is not kept; texts and names are blanked before they are looked for.
 _LEFT_OUT = {
     "CHECK constraints": r"\bCHECK\s*\(",
     "collations": r"\bCOLLATE\b",
     "conflict clauses": r"\bON\s+CONFLICT\b",
+    "deferred foreign keys": r"(?<!NOT\s)\bDEFERRABLE\s+INITIALLY\s+DEFERRED\b",
 }
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -106,6 +109,13 @@ class SqliteDatabase:
         others["triggers_left_out"] += num_triggers
         return tables, dict(+others)
 
+    def read_facts(self) -> dict[str, Any]:
+        """Return what the file says beside its tables: numbers of the program's own, an encoding that is not UTF-8."""
+        names = (*NUMBERS, "encoding")
+        found = {name: self.connection.execute(f"PRAGMA main.{name}").fetchone()[0] for name in names}
+        encoding = found.pop("encoding")
+        return {**found, "text_encoding": None if encoding == "UTF-8" else encoding}
+
     def count_dangling(self, table: SqlTable, known: Collection[str]) -> int:
         """Return how many keys of a table refer to rows that are not there; one that names no key refers to none."""
         if not table.foreign_keys:
@@ -155,10 +165,10 @@ def _read_table(connection: sqlite3.Connection, name: str, *, is_view: bool) -> 
         in_key += [(place, column)] if place else []
     (sql,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
     words = _QUOTED.sub(" ", sql or "")
-    indexes, num_others = _read_indexes(connection, name)
+    indexes, others = _read_indexes(connection, name)
     found = {what: len(re.findall(pattern, words, re.IGNORECASE)) for what, pattern in _LEFT_OUT.items()}
     found["collations"] += _count_index_collations(connection, name)
-    found |= {"indexes of expressions": num_others, "generated columns": sum(column.generated for column in columns)}
+    found |= {**others, "generated columns": sum(column.generated for column in columns)}
     return SqlTable(
         name=name,
         columns=tuple(columns),
@@ -185,16 +195,19 @@ def _read_foreign_keys(connection: sqlite3.Connection, name: str) -> tuple[SqlKe
     return tuple(found)
 
 
-def _read_indexes(connection: sqlite3.Connection, name: str) -> tuple[tuple[SqlIndex, ...], int]:
-    """Return the indexes of plain columns, and how many others there are; that of the primary key is none of either."""
+def _read_indexes(connection: sqlite3.Connection, name: str) -> tuple[tuple[SqlIndex, ...], dict[str, int]]:
+    """Return the indexes of plain columns, and how many of others there are; that of the primary key is none of them.
+
+    An index of some of the rows is a partial one, whatever its columns are.
+    """
     indexes: list[SqlIndex] = []
-    num_others = 0
+    others = {"partial indexes": 0, "indexes of expressions": 0}
     for _, index, is_unique, origin, is_partial in _pragma(connection, "index_list", name):
         if origin == "pk":
             continue
         columns = [row for row in _pragma(connection, "index_xinfo", index) if row[5]]
         if is_partial or any(row[2] is None for row in columns):
-            num_others += 1
+            others["partial indexes" if is_partial else "indexes of expressions"] += 1
             continue
         indexes.append(
             SqlIndex(
@@ -205,7 +218,7 @@ def _read_indexes(connection: sqlite3.Connection, name: str) -> tuple[tuple[SqlI
                 is_constraint=origin == "u",
             )
         )
-    return tuple(sorted(indexes, key=lambda index: index.name)), num_others
+    return tuple(sorted(indexes, key=lambda index: index.name)), others
 
 
 def _count_index_collations(connection: sqlite3.Connection, table: str) -> int:

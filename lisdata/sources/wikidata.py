@@ -73,7 +73,7 @@ class _LineReader:
                 num_good = sum(self._read_line(writer, data, b, e, offset) for b, e in pairwise(bounds))
             if writer.columns.num_facts:
                 yield writer.columns.to_records(self._piece.file, num_good, writer.counts())
-        if self._ends_open and not self._is_closed and self._piece.end in (None, self._piece.file.size):
+        if self._ends_open and not self._is_closed and self._piece.is_last:
             nothing = EntityWriter(self._options, self._piece.file.scope).columns
             yield nothing.to_records(self._piece.file, 0, {"arrays without an end": 1})
 

@@ -111,9 +111,9 @@ class ValueReader:
     """Gives the contents of values: `readers` by the type of value, each of the value and its property's datatype.
 
     For an unusual value a reader returns None, or raises KeyError where a member is missing: such a value is JSON.
-    `floats` tells how the floats of the record in hand are written. One that it does not know, and whatever else the
-    fast parser does not keep exactly, is an InexactError unless `is_exact`: then the record comes from the parser that
-    keeps numbers as they are written.
+    `floats` tells how the floats of coordinates in the record in hand are written. One that it does not know, any that
+    stands elsewhere, and whatever else the fast parser does not keep exactly, is an InexactError unless `is_exact`:
+    then the record comes from the parser that keeps numbers as they are written.
     """
 
     def __init__(self, columns: EntityColumns, options: WikidataOptions) -> None:
@@ -164,7 +164,13 @@ class ValueReader:
             return str(value)
         if kind is not float:
             raise MalformedError((), "a number", value)
-        return self.floats[value]
+        raise InexactError
+
+    def _coordinate_digits(self, value: Any) -> str:
+        return self.floats[value] if type(value) is float else self._digits(value)
+
+    def _coordinate_number(self, value: Any) -> int:
+        return self.null if value is None else self._numbers[self._coordinate_digits(value)]
 
     def _entity(self, value: dict[str, Any], datatype: str | None) -> Value | None:
         number, known = value.get("numeric-id"), self._known_entities.get(value.get("id"))
@@ -271,11 +277,11 @@ class ValueReader:
         globe, latitude, longitude = value["globe"], value["latitude"], value["longitude"]
         if latitude is None or longitude is None:
             return None
-        point = f"Point({self._digits(longitude)} {self._digits(latitude)})"
+        point = f"Point({self._coordinate_digits(longitude)} {self._coordinate_digits(latitude)})"
         point = point if globe == EARTH else f"<{globe}> {point}"
-        contents, details = [self._literals[POINT][point], self.number(value["precision"])], [PRECISION]
+        contents, details = [self._literals[POINT][point], self._coordinate_number(value["precision"])], [PRECISION]
         if "altitude" in value:
-            contents.append(self.number(value["altitude"]))
+            contents.append(self._coordinate_number(value["altitude"]))
             details.append(ALTITUDE)
         contents.append(self.iris[globe])
         details.append(GLOBE)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lisdata.errors import BadRecordError
-from lisdata.inputs import InputSlice
-from lisdata.records import TreeRecords
+from lisdata.inputs import InputFile, InputSlice
+from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.sources.whole_documents import read_document
 from lisdata.sources.xml_records import XmlPiece, pieces_to_records
@@ -69,9 +69,19 @@ class XmlSource:
             limit = options.max_document_bytes
             yield from read_stream(piece, options.record_tag, reject, limit, keep_document=options.keep_document)
             return
+        document = self.read_document(piece, options, reject)
+        if document is not None:
+            yield from self.to_records([document])
+
+    def is_document(self, file: InputFile, options: XmlOptions) -> bool:
+        """Tell whether files are read whole."""
+        return options.record_tag is None
+
+    def read_document(self, piece: InputSlice, options: XmlOptions, reject: Reject) -> ParsedDocument | None:
+        """Return the document with its tree; None, and it is rejected, when it is too long or not well-formed."""
         data = read_document(piece, options.max_document_bytes, reject)
         if data is None:
-            return
+            return None
         text = None
         try:
             text = decode_xml(data)
@@ -79,9 +89,18 @@ class XmlSource:
         except XmlError as fault:
             place = piece.place(fault.at if text is None else text.offset(fault.at))
             reject(BadRecordError(place, expected=fault.expected, found=fault.found, begin=0, end=len(data)))
-            return
-        document = data if options.keep_document else None
-        yield pieces_to_records([XmlPiece(tree=tree, begin=0, end=len(data), document=document)], piece.file)
+            return None
+        return ParsedDocument(
+            file=piece.file, size=len(data), data=data if options.keep_document else None, parsed=tree
+        )
+
+    def to_records(self, documents: list[ParsedDocument]) -> Iterator[TreeRecords]:
+        """Yield the trees of documents together."""
+        pieces = [
+            XmlPiece(tree=document.parsed, begin=0, end=document.size, document=document.data) for document in documents
+        ]
+        files = tuple(document.file for document in documents)
+        yield replace(pieces_to_records(pieces, files[0]), files=files)
 
 
 XML = XmlSource()

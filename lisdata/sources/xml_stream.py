@@ -19,7 +19,11 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class _RecordReader(XmlReader):
-    """Takes each outermost element called `tag` out of the tree, with what stands between it and the one before."""
+    """Takes each outermost element called `tag` out of the tree, with what stands between it and the one before.
+
+    Each tag in that, with what stands before it, is a piece of its own: whichever records are taken, a document has to
+    have all of them.
+    """
 
     def __init__(self, tag: str, mark: bytes, *, keep_document: bool) -> None:
         super().__init__()
@@ -28,6 +32,7 @@ class _RecordReader(XmlReader):
         self.has_records = False
         self.tag, self.mark, self._keeps = tag, mark, keep_document
         self._begin = self._depth = -1
+        self._tag_ends: list[int] = []  # of those behind the last piece
 
     def file_offset(self, at: int) -> int:
         """Return the byte of the file that byte `at` of the document is."""
@@ -35,7 +40,10 @@ class _RecordReader(XmlReader):
 
     def opened(self, number: int, name: str) -> None:
         """Begin a record, as the root of a tree of its own."""
-        if self._begin >= 0 or name != self.tag:
+        if self._begin >= 0:
+            return
+        if name != self.tag:
+            self._tag_ends.append(self.tag_end())
             return
         self._begin, self._depth = self.at, len(self._open)
         outer, tree = self.tree, XmlTree([XmlKind.ELEMENT], [self.tree.names[number]], [-1])
@@ -48,16 +56,24 @@ class _RecordReader(XmlReader):
 
     def closed(self, number: int) -> None:
         """Take the record that is complete."""
-        if self._begin < 0 or len(self._open) >= self._depth:
+        if self._begin < 0:
+            if self._bytes(self.at - 2, self.at) != b"/>":  # else `at` is behind a tag that was noted when opened
+                self._tag_ends.append(self._end_tag_end())
+            return
+        if len(self._open) >= self._depth:
             return
         at = self.at
         if len(self.tree) > 1 or not self._bytes(self._begin, at).endswith(b"/>"):  # else `at` is behind the tag
-            at = self.buffer.index(b">", at - self.buffer_at) + self.buffer_at + 1
+            at = self._end_tag_end()
         self._take(self.tree, self._begin, at)
         self.tree, self._begin = XmlTree(), -1
         self.has_records = True
 
+    def _end_tag_end(self) -> int:
+        return self.buffer.index(b">", self.at - self.buffer_at) + self.buffer_at + 1
+
     def _take(self, tree: XmlTree, begin: int, end: int) -> None:
+        self._take_markup()
         before = self._bytes(self.last_end, begin)
         self.pieces.append(
             XmlPiece(
@@ -70,12 +86,28 @@ class _RecordReader(XmlReader):
         )
         self.last_end = end
 
+    def _take_markup(self) -> None:
+        """Take the tags behind the last record, each with what stands before it, as trees of one node."""
+        for end in self._tag_ends:
+            data = self._bytes(self.last_end, end)
+            data = data if self.last_end else self.mark + data
+            self.pieces.append(
+                XmlPiece(
+                    tree=XmlTree([XmlKind.MARKUP], [data.decode()], [-1]),
+                    begin=self.file_offset(end) - len(data),
+                    end=self.file_offset(end),
+                    document=data if self._keeps else None,
+                )
+            )
+            self.last_end = end
+        self._tag_ends = []
+
     def take_rest(self) -> None:
-        """Take what stands behind the last record, at the end of the document."""
+        """Take what stands behind the last record; the last tag with all behind it."""
         end = self.buffer_at + len(self.buffer)
         if end > self.last_end:
-            text = self._bytes(self.last_end, end).decode()
-            self._take(XmlTree([XmlKind.MARKUP], [text], [-1]), self.last_end, end)
+            self._tag_ends[-1:] = [end]
+            self._take_markup()
 
     def trim(self) -> None:
         """Forget the bytes of the records that were taken."""
@@ -86,7 +118,7 @@ class _RecordReader(XmlReader):
 def read_stream(
     piece: InputSlice, tag: str, reject: Reject, limit: int, *, keep_document: bool
 ) -> Iterator[TreeRecords]:
-    """Yield the records of a document in UTF-8, and last the markup behind them.
+    """Yield the records of a document in UTF-8, and the markup around them.
 
     What is behind the last whole record is rejected where the document stops being well-formed, where it has no record,
     and where a record with the markup before it has more than `limit` bytes.

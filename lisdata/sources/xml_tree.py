@@ -39,7 +39,7 @@ class XmlKind(IntEnum):
     INSTRUCTION = 4
     DOCTYPE = 5
     DECLARATION = 6
-    MARKUP = 7  # what stands behind the last record of a document that was read piece by piece
+    MARKUP = 7  # what stands around the records of a document that was read piece by piece
 
 
 # Plain numbers: NumPy takes a list of enum members ten times slower.
@@ -126,6 +126,12 @@ class XmlReader:
     def at(self) -> int:
         """The byte where what is read now begins."""
         return self._parser.CurrentByteIndex
+
+    def tag_end(self) -> int:
+        """Return where the start tag that is read now ends."""
+        tag = _START_TAG.match(self.buffer, self.at - self.buffer_at)
+        assert tag is not None
+        return tag.end() + 1 + self.buffer_at
 
     def opened(self, number: int, name: str) -> None:
         """Do nothing; called when element `number`, as named, has been added."""

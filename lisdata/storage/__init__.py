@@ -12,6 +12,11 @@ def is_url(path: StrPath) -> bool:
     return isinstance(path, str) and "://" in path
 
 
+def everywhere(path: StrPath) -> str:
+    """Return a path that means the same in another process, or a URL as it is."""
+    return str(path) if is_url(path) else str(Path(path).absolute())
+
+
 def local_folder(path: StrPath) -> Path:
     """Return where the dataset at `path` lies on this machine: a URL's is fetched into the cache first."""
     if not is_url(path):

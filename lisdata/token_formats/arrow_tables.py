@@ -26,7 +26,7 @@ def find_columns(schema: pa.Schema, options: ImportOptions, origin: str) -> Colu
     kind, record_id = types.get(KIND, pa.null()), types.get(RECORD_ID, pa.null())
     return choose_columns(
         schema.names,
-        [name for name, type_ in types.items() if _is_integers(type_)],
+        [name for name, type_ in types.items() if _is_integers(type_, takes_empty=name == options.input_ids)],
         options,
         has_kind=pa.types.is_integer(kind),
         has_record_id=pa.types.is_string(record_id) or pa.types.is_large_string(record_id),
@@ -35,9 +35,11 @@ def find_columns(schema: pa.Schema, options: ImportOptions, origin: str) -> Colu
     )
 
 
-def _is_integers(type_: pa.DataType) -> bool:
-    is_list = pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
-    return bool(is_list and pa.types.is_integer(type_.value_type))
+def _is_integers(type_: pa.DataType, *, takes_empty: bool) -> bool:
+    """Tell whether a type is of lists of integers, or (`takes_empty`) of lists that are all empty."""
+    if not (pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)):
+        return False
+    return bool(pa.types.is_integer(type_.value_type) or (takes_empty and pa.types.is_null(type_.value_type)))
 
 
 def iter_rows(batches: Iterable[pa.RecordBatch], columns: ColumnChoice, origin: str) -> Iterator[RowBlock]:
@@ -64,7 +66,7 @@ def _block(batch: pa.RecordBatch, columns: ColumnChoice, where: str) -> RowBlock
         flat = array.flatten()
         if flat.null_count:
             raise SchemaError(f"{where}: column {stored}: expected integers, found nulls among them")
-        values[name] = np.asarray(flat)
+        values[name] = np.asarray(flat.cast(pa.int64()) if pa.types.is_null(flat.type) else flat)
     return RowBlock(
         offsets=np.concatenate(([0], np.cumsum(np.asarray(lengths), dtype=np.int64))),
         columns=values,

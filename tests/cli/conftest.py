@@ -36,6 +36,8 @@ def workspace(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lisdata.convert("ntriples", folder / "graph.nt.gz", folder / "graph.lis")
     lisdata.merge([folder / "text.lis", folder / "table2.lis"], folder / "both.lis")
     lisdata.encode(folder / "graph.lis", folder / "graph.tok", tokenizer="chars")
+    lisdata.convert("conllu", samples / SAMPLES["conllu"], folder / "treebank.lis")
+    lisdata.encode(folder / "treebank.lis", folder / "treebank.tok", tokenizer=str(samples / "tokenizer" / "bpe.json"))
     for name in IMPORTED:
         lisdata.export(folder / "graph.tok", folder / f"graph.{name}", format=name)
     return folder

@@ -95,12 +95,23 @@ def test_models_are_compared_from_their_items(here: Path) -> None:
 def test_wrong_data_ends_with_1_and_wrong_usage_with_2(here: Path) -> None:
     (here / "data" / "broken.json").write_text("{}", encoding="utf-8")
 
-    wrong_data, wrong_usage = invoke("syntaxgym", *SCORED), invoke("blimp", *SCORED, "--tags", "prefix")
+    wrong_data, wrong_usage = invoke("syntaxgym", *SCORED), invoke("blimp", *SCORED, "--tags", "half")
+    without_parser = invoke("blimp", *SCORED, "--tags", "prefix")
 
     assert wrong_data.exit_code == 1
     assert "broken.json: meta: expected" in wrong_data.stderr
     assert wrong_usage.exit_code == 2
-    assert "regime='prefix' is none of" in wrong_usage.stderr
+    assert "regime='half' is none of" in wrong_usage.stderr
+    assert "tags prefix: expected a causal model and a parser" in without_parser.stderr
+
+
+def test_tags_of_what_was_read_can_be_given(here: Path) -> None:
+    result = invoke("blimp", *SCORED, "--parser", "python:rule_parser:parse", "--tags", "frozen", "--start", "\n")
+
+    assert result.exit_code == 0, result.output
+    assert "tags: frozen, by python:rule_parser:parse, of what was read: no tag tells" in result.stdout
+    report = json.loads((here / "report" / "blimp.json").read_text(encoding="utf-8"))
+    assert report["facts"]["models"][0]["scoring"]["regime"] == "frozen"
 
 
 def test_help_does_not_load_torch() -> None:

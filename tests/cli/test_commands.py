@@ -480,11 +480,22 @@ def test_an_error_of_a_store_s_own_library_is_told_in_one_line(run: Lisdata, mon
 
 
 def test_the_commands_are_those_that_were_promised() -> None:
-    data = {"convert", "hexatag", "encode", "merge", "export", "inspect", "stats", "verify"}
+    data = {"convert", "hexatag", "tokenizer", "encode", "freeze-tags", "merge", "export", "inspect", "stats", "verify"}
     runs = {"finish", "run-report"}
-    whole = {"align", "audit", "dedup", "filter", "regroup", "reshard", "sample", "shuffle-report", "split"}
+    whole = {
+        "align",
+        "audit",
+        "dedup",
+        "filter",
+        "regroup",
+        "reshard",
+        "sample",
+        "shuffle-report",
+        "split",
+        "vocabulary",
+    }
     places = {"archive", "copy", "import"}
-    models = {"run", "train", "evaluate", "benchmark", "reproduce", "tagger"}
+    models = {"run", "train", "evaluate", "benchmark", "reproduce", "tagger", "generate"}
 
     assert data | runs | whole | places | models | {"list", "export-schema"} == set(main.commands)
 

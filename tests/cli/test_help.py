@@ -39,6 +39,7 @@ TRAINING = {
     "reproduce",
     "benchmark",
     "tagger",
+    "generate",
 }  # other tests run the like of their examples
 
 

@@ -35,7 +35,7 @@ def test_an_unknown_experiment_is_refused_with_those_that_exist(tmp_path: Path) 
     result = CliRunner().invoke(reproduce, ["lis-table-0", "--data", __file__, "--to", str(tmp_path)])
 
     assert result.exit_code == 2
-    assert "is not one of 'lis-table-3'" in result.stderr
+    assert "is not one of 'lis-table-1'" in result.stderr
 
 
 def test_help_says_what_the_scales_are_and_does_not_load_torch() -> None:

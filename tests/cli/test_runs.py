@@ -118,3 +118,23 @@ def test_a_report_of_many_units_shows_those_not_done_and_the_slowest(here: Path,
 
     assert lines[0] == "40 units of 45: those not done, then the slowest"
     assert all("not done" in line for line in lines[3:43])
+
+
+@pytest.mark.parametrize(("command", "more"), [("encode", ()), ("regroup", ("--memory-mib", "1"))])
+def test_encode_and_regroup_take_ranks_and_engines_too(
+    command: str, more: tuple[str, ...], here: Path, run: Lisdata
+) -> None:
+    (here / "g.nt").write_text('<http://x/a> <http://x/p> "b" .\n')
+    assert run("convert", "ntriples", "g.nt", "--to", "g.lis").exit_code == 0
+    whole = run(command, "g.lis", "--to", "whole", *more)
+
+    last = run(command, "g.lis", "--to", "d", "--rank", "0", "--world", "1", *more)
+    fresh = run(command, "g.lis", "--to", "d", "--rank", "0", "--world", "1", "--fresh", *more)
+    mixed = run(command, "g.lis", "--to", "d", "--rank", "0", "--world", "1", "--engine", "ray", *more)
+
+    assert whole.exit_code == last.exit_code == 0
+    assert last.stdout == whole.stdout.replace("whole", "d")
+    assert run("finish", "d").exit_code == 0
+    assert (fresh.exit_code, mixed.exit_code) == (2, 2)
+    assert "--fresh would change the folder under the other ranks" in " ".join(fresh.stderr.split())
+    assert "leave out --engine ray" in mixed.stderr

@@ -25,6 +25,7 @@ def round_trip(tmp_path_factory: pytest.TempPathFactory) -> RoundTrip:
         *,
         as_format: str | None = None,
         on_error: Any = "stop",
+        allow_losses: bool = False,
         **options: Any,
     ) -> tuple[list[bytes], ExportReport]:
         folder = tmp_path_factory.mktemp("round_trip")
@@ -35,7 +36,7 @@ def round_trip(tmp_path_factory: pytest.TempPathFactory) -> RoundTrip:
             (folder / "in" / name).write_bytes(data)
         convert(source, [str(folder / "in")], folder / "data", options=options, on_error=on_error)
         assert not verify(folder / "data").problems
-        (report,) = export(folder / "data", folder / "out", format=as_format)
+        (report,) = export(folder / "data", folder / "out", format=as_format, allow_losses=allow_losses)
         found = [(folder / "out" / name).read_bytes() for name in names if (folder / "out" / name).exists()]
         return found, report
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,19 @@ def test_any_list_of_neighbours_comes_back(round_trip: Any, graph: Any) -> None:
     assert report.losses == {}
 
 
+@settings(max_examples=20, deadline=None)
+@given(found=st.lists(graphs(LITERALS), min_size=1, max_size=6), name=st.sampled_from(["edges", "links"]))
+def test_any_graph_that_networkx_writes_as_node_link_json_comes_back_byte_for_byte(
+    round_trip: Any, found: list[Any], name: str
+) -> None:
+    files = [json.dumps(nx.node_link_data(graph, edges=name)).encode() + b"\n" for graph in found]
+
+    back, report = round_trip("graph", files, ".json")
+
+    assert back == files
+    assert report.losses == {}
+
+
 def test_the_samples_come_back(round_trip: Any, root: Path) -> None:
     samples = sorted((root / "sample_data/graph").iterdir())
 
@@ -161,6 +175,20 @@ def test_defaults_that_no_node_uses_come_back(round_trip: Any) -> None:
     assert report.losses == {}
 
 
+def test_carriage_returns_in_graphml_come_back_as_references(round_trip: Any) -> None:
+    data = (
+        b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="k" for="node" attr.name="a&#13;b" '
+        b'attr.type="string"/><graph edgedefault="directed"><node id="a&#13;">'
+        b'<data key="k">x&#13;\ny&#13;</data></node></graph></graphml>'
+    )
+
+    (back,), report = round_trip("graph", [data], ".graphml")
+
+    assert b"\r" not in back
+    assert graph_content(read_with_networkx(back, "graphml")) == graph_content(read_with_networkx(data, "graphml"))
+    assert report.losses == {}
+
+
 def test_columns_of_an_edge_list_come_back(round_trip: Any) -> None:
     data = b"a,b,3,x y\nb,c,4,z\n"
 
@@ -179,7 +207,7 @@ def test_a_graph_made_in_memory_goes_into_the_form_of_the_name_and_what_that_can
     write_structures(tmp_path / "data", list(structures_from_networkx(graph)))
 
     losses = {}
-    for name in ("a.gml", "a.graphml", "a.edgelist", "a.adjlist"):
+    for name in ("a.gml", "a.graphml", "a.edgelist", "a.adjlist", "a.json"):
         (report,) = export(tmp_path / "data", tmp_path / name, format="graph")
         losses[name] = report.losses
 
@@ -188,6 +216,7 @@ def test_a_graph_made_in_memory_goes_into_the_form_of_the_name_and_what_that_can
         "a.graphml": {"facts that graphml cannot hold": 2},
         "a.edgelist": {"facts that edgelist cannot hold": 2},
         "a.adjlist": {"facts that adjlist cannot hold": 2},
+        "a.json": {},
     }
     with pytest.raises(ExportError, match=r"expected a name that ends in \.gml"):
         export(tmp_path / "data", tmp_path / "a.net", format="graph")
@@ -224,3 +253,13 @@ def test_defaults_that_are_no_dict_have_no_form_in_graphml(tmp_path: Path) -> No
 
     with pytest.raises(ExportError, match="no form in graphml: its attribute node_default is no dict"):
         export(tmp_path / "data", tmp_path / "a.graphml", format="graph")
+
+
+def test_an_attribute_called_as_the_name_of_a_node_has_no_place_in_node_link_json(tmp_path: Path) -> None:
+    graph = nx.Graph()
+    graph.add_nodes_from([("a", {"id": 7})])
+    write_structures(tmp_path / "data", structures_from_networkx(graph))
+
+    (report,) = export(tmp_path / "data", tmp_path / "a.json", format="graph")
+
+    assert report.losses == {"facts that node-link cannot hold": 1}

@@ -111,4 +111,4 @@ def test_a_file_whose_header_is_bad_is_not_written(round_trip: Any) -> None:
 )
 def test_structures_of_other_sources_are_refused(round_trip: Any, source: str, data: bytes, message: str) -> None:
     with pytest.raises(ExportError, match=message):
-        round_trip(source, [data], ".json" if source == "hif" else ".txt", as_format="kgtk")
+        round_trip(source, [data], ".json" if source == "hif" else ".txt", as_format="kgtk", allow_losses=True)

@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lisdata
+from lisdata.conversion import convert
 from lisdata.errors import ExportError
+from lisdata.exporters.conversion_losses import REJECTED
 from lisdata.exporters.nary import NARY
 from lisdata.registry import load_exporter
+from lisdata.shards import IncidenceDataset
 
 IRI = "http://www.wikidata.org/entity/"
 PREFIXES = [[], [f"Q={IRI}", f"P={IRI}"]]
@@ -66,12 +70,11 @@ def test_it_is_registered() -> None:
 def test_any_lines_of_names_come_back_byte_for_byte(
     round_trip: Any, statements: list[bytes], arguments: list[bytes], id_prefix: list[str]
 ) -> None:
-    files = statements + arguments
+    for files, options in ((statements, {}), (arguments, {"layout": "hype"})):
+        found, report = round_trip("nary", files, ".txt", id_prefix=id_prefix, **options)
 
-    found, report = round_trip("nary", files, ".txt", id_prefix=id_prefix)
-
-    assert found == files
-    assert report.losses == {}
+        assert found == files
+        assert report.losses == {}
 
 
 @settings(max_examples=20, deadline=None)
@@ -130,4 +133,30 @@ def test_rejected_lines_are_a_loss_and_the_others_are_written(round_trip: Any) -
 )
 def test_structures_of_other_sources_are_refused(round_trip: Any, source: str, data: bytes, message: str) -> None:
     with pytest.raises(ExportError, match=message):
-        round_trip(source, [data], ".json" if source == "hif" else ".txt", as_format="nary")
+        round_trip(source, [data], ".json" if source == "hif" else ".txt", as_format="nary", allow_losses=True)
+
+
+def test_of_a_file_without_a_good_line_nothing_is_kept_and_none_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/bad.txt").write_bytes(b"a,b\n,\n")
+    (tmp_path / "in/good.txt").write_bytes(b"a,b\n" * 3 + b"a,b,c\n")
+
+    convert("nary", tmp_path / "in", tmp_path / "out", on_error="quarantine")
+    (report,) = lisdata.export(tmp_path / "out", tmp_path / "back")
+
+    dataset = IncidenceDataset(tmp_path / "out")
+    assert [len(list(dataset.iter_structures(info.index))) for info in dataset.inputs] == [0, 2]
+    assert [path.name for path in report.files] == ["good.txt"]
+    assert (tmp_path / "back/good.txt").read_bytes() == b"a,b,c\n"
+    assert report.losses == {REJECTED: 5}
+    assert lisdata.audit(tmp_path / "out", tmp_path / "back").ok
+
+
+def test_a_file_whose_first_unit_has_no_good_line_still_tells_its_layout(tmp_path: Path) -> None:
+    lines = b"".join(b"b%07d,b\n" % n for n in range(110_000))
+    (tmp_path / "a.txt").write_bytes(lines + b"a,b,c\n")
+
+    convert("nary", tmp_path / "a.txt", tmp_path / "out", on_error="skip", unit_mib=1)
+    lisdata.export(tmp_path / "out", tmp_path / "back.txt")
+
+    assert (tmp_path / "back.txt").read_bytes() == b"a,b,c\n"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,6 +144,14 @@ def test_any_number_of_workers_writes_the_same_bytes(graph: Path, tmp_path: Path
     assert files[0]
 
 
+def _read(path: Path) -> Any:
+    """Return what a file says: of Parquet, which has as many row groups as there were runs, cells; else bytes."""
+    if path.suffix != ".parquet":
+        return path.read_bytes()
+    table = pq.read_table(path)
+    return table.schema, repr(table.to_pylist())  # a NaN is equal to none
+
+
 @pytest.mark.parametrize("source", sorted(SAMPLES.keys() | INLINE.keys()))
 def test_a_share_of_any_source_comes_back_and_so_do_all_shares_merged(source: str, tmp_path: Path) -> None:
     if source == "parsed":
@@ -161,8 +171,45 @@ def test_a_share_of_any_source_comes_back_and_so_do_all_shares_merged(source: st
         if len(IncidenceDataset(share)) and source != "graph":  # an edge whose nodes are elsewhere is no graph
             lisdata.export(share, tmp_path / f"{share.name}.out")
     lisdata.merge(shares, tmp_path / "m")
-    if source not in ("graph", "hif"):
-        lisdata.export(tmp_path / "m", tmp_path / "m.out")
+    for name in ("d", "m"):
+        (tmp_path / f"{name}.out").mkdir()
+        lisdata.export(tmp_path / name, tmp_path / f"{name}.out")
+    outs = [tmp_path / "d.out", tmp_path / "m.out"]
+    files = [{p.relative_to(out): _read(p) for p in out.rglob("*") if p.is_file()} for out in outs]
+    assert files[0] == files[1]
+    assert files[0]
+
+
+def test_an_input_of_several_shares_is_exported_once_in_order_and_audited(tmp_path: Path) -> None:
+    rows = "".join(f"{i},v{i % 7}\n" for i in range(300))
+    (tmp_path / "a.csv").write_text("id,x\n" + rows, encoding="utf-8")
+    lisdata.convert("csv", tmp_path / "a.csv", tmp_path / "d")
+    split(tmp_path / "d", tmp_path / "s", {"a": 0.5, "b": 0.3, "c": 0.2})
+    lisdata.merge([tmp_path / "s" / name for name in "cab"], tmp_path / "m")
+
+    (report,) = lisdata.export(tmp_path / "m", tmp_path / "b.csv")
+
+    assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
+    assert not report.losses
+    assert all(not level.lost for level in lisdata.audit(tmp_path / "m", tmp_path / "b.csv").levels)
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "short.csv").write_text("".join(lines[:-1]), encoding="utf-8")
+    found = lisdata.audit(tmp_path / "m", tmp_path / "short.csv")
+    assert {level.level: level.lost for level in found.levels}["instances"] == 1
+
+
+def test_shares_of_a_sorted_dataset_keep_all_their_facts_in_files_of_their_own(tmp_path: Path) -> None:
+    lines = [f"<e:s{n % 3}> <e:p> <e:o{n}> .\n" for n in range(12)]
+    (tmp_path / "a.nt").write_text("".join(lines), encoding="utf-8")
+    lisdata.convert("ntriples", tmp_path / "a.nt", tmp_path / "d")
+    lisdata.regroup(tmp_path / "d", tmp_path / "sorted", by="subject")
+    split(tmp_path / "sorted", tmp_path / "s", {"a": 0.5, "b": 0.5})
+    lisdata.merge([tmp_path / "s" / name for name in "ab"], tmp_path / "m")
+
+    (report,) = lisdata.export(tmp_path / "m", tmp_path / "out")
+
+    assert len(report.files) == 2
+    assert sorted(line for path in report.files for line in path.read_text().splitlines(keepends=True)) == sorted(lines)
 
 
 def test_rows_of_a_table_keep_their_header_in_every_share(tmp_path: Path) -> None:

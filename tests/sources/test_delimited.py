@@ -271,6 +271,7 @@ BAD_HEADERS = {
     "a name twice": (b"a,b,a\n1,2,3\n", {}, "t.csv:1:5: expected each column name once, found 'a' again"),
     "no header": (b"", {}, "t.csv:1:1: expected a header row, found the end of the file"),
     "a bad quote": (b'a"b\n1\n', {}, "t.csv:1:2: expected a header row of well-formed cells"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), {}, "found a byte order mark of UTF-16: rows are found byte by byte"),
     "bytes that are no text": (b"a,\xff\n", {}, "t.csv:1:3: expected text in utf-8, found byte 0xFF"),
 }
 
@@ -389,6 +390,11 @@ def test_a_malformed_foreign_key_is_a_wrong_argument(text: str) -> None:
 def test_wrong_options_are_wrong_arguments(options: Any) -> None:
     with pytest.raises(ValueError, match=r"expected|unknown"):
         CsvOptions(**options)
+
+
+def test_an_encoding_of_wider_units_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ValueError, match=r"got 'UTF_16LE': .* make the file UTF-8 first \(iconv"):
+        CsvOptions(encoding="UTF_16LE")
 
 
 def test_a_file_is_never_cut(tmp_path: Path) -> None:

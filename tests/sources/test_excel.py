@@ -4,15 +4,19 @@ import datetime as dt
 import io
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lisdata.conversion import convert
 from lisdata.datasets import export, verify
 from lisdata.errors import BadRecordError, SchemaError
 from lisdata.registry import load_source
 from lisdata.shards import IncidenceDataset
+from lisdata.sources import excel_archive
 from lisdata.sources.excel import EXCEL
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -90,9 +94,46 @@ def test_the_sample_goes_to_a_folder_of_csv_files_and_what_these_lack_is_told(ro
     (report,) = export(tmp_path / "data", tmp_path / "out")
 
     assert manifest["report"]["formulas_read_as_values"] == 1
-    assert report.losses == {"formulas": 1, "types of cells": 9}
+    assert report.losses == {"formulas": 1, "formulas without a value, read as NULL": 1, "types of cells": 9}
     assert sorted(path.name for path in report.files) == ["Boats.csv", "Crew.csv"]
     assert (tmp_path / "out/Crew.csv").read_bytes().decode() == 'boat,sailor\r\nAnna,"Okafor, Ngozi"\r\nAnna,é漢\r\n'
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_the_day_that_excel_alone_has_is_told(header: bool, tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", {"A": [["x"], [59], [60], [60.25], [61], [60]]})
+    book = openpyxl.load_workbook(path)
+    for row in range(2, 6):
+        book["A"].cell(row, 1).number_format = "yyyy-mm-dd"
+    book.save(path)
+
+    manifest = convert("excel", path, tmp_path / "data", options={"header": header})
+    (report,) = export(tmp_path / "data", tmp_path / "out")
+
+    assert manifest["report"] == {"cells_of_28_or_29_february_1900": 3}
+    assert report.losses["28 and 29 February 1900, read as one date"] == 3
+
+
+@given(
+    st.lists(
+        st.sampled_from(["<f>A1</f><v>2</v>", "<f>A1</f>", '<f t="shared" si="0"/><v/>', "<f/><v></v>", "<v>1</v>"])
+    ),
+    st.integers(1, 60),
+)
+def test_formulas_without_a_value_are_counted_wherever_a_sheet_is_cut(cells: list[str], size: int) -> None:
+    sheet = "<sheetData><row>" + "".join(f'<c r="A{n}">{cell}</c>' for n, cell in enumerate(cells)) + "</row>"
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(excel_archive, "MEBIBYTE", size)
+        patch.setattr(excel_archive, "_PROLOG_BYTES", size)
+        with zipfile.ZipFile(f"{folder}/a.zip", "w") as archive:
+            archive.writestr("xl/worksheets/sheet1.xml", sheet)
+        found = excel_archive.check_archive(f"{folder}/a.zip", 1 << 20)
+
+    wanted = {
+        excel_archive.FORMULAS: sum("<f" in cell for cell in cells),
+        excel_archive.EMPTY_FORMULAS: sum("<f" in cell and "<v>2" not in cell for cell in cells),
+    }
+    assert found == {name: count for name, count in wanted.items() if count}
 
 
 def test_sheets_may_be_chosen_and_have_no_header(tmp_path: Path) -> None:

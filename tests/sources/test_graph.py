@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,8 @@ def test_a_compressed_file_is_known_by_the_name_inside(tmp_path: Path) -> None:
             ":2:1: expected each attribute .* once, found 'w'",
         ),
         ("a.edges", "a b {'x': {1: 1, True: 2}}\n", {}, ":1:1: expected each attribute of an edge once, found True"),
+        ("a.edges", "a b {'w': 1}\nc d {'w': [-1e999]}\n", {}, ":2:1: expected numbers that Python writes"),
+        ("a.edges", "a b {'w': 1e999j}\n", {}, ":1:1: expected numbers that Python writes"),
         ("a.edges", "a b [('w', 1), ('w', 2)]\n", {}, ":1:1: expected attributes {'name': value, ...}"),
         ("a.edges", "a;b;{'x': 'c;d'}\n", {"delimiter": ";"}, "with the delimiter in no text"),
         ("a.edges", "a b {'x': 'c  d'}\n", {}, "with the delimiter in no text"),
@@ -268,3 +271,57 @@ def test_an_attribute_of_a_graphml_graph_that_stands_where_defaults_do_is_refuse
 
     with pytest.raises(BadRecordError, match=f"no attribute of the graph called {scope}_default"):
         graph("a.graphml", GRAPHML.format(key, '<data key="d">x</data><node id="a"/>'))
+
+
+NODES = '{"directed": false, "multigraph": false, "graph": {}, "nodes": [{"id": "a"}, {"id": 2}], '
+
+
+@pytest.mark.parametrize("name", ["edges", "links"])
+def test_node_link_json_is_the_graph_that_networkx_reads(graph: Any, name: str) -> None:
+    made = nx.MultiDiGraph(made="here", parts=[1, None, {"x": True}])
+    made.add_node("alone", size=2.0)
+    made.add_edges_from([("a", 7, "k", {"weight": 1}), ("a", 7, "l", {}), (7, "a", 0, {"key_of": "x"})])
+    text = json.dumps(nx.node_link_data(made, edges=name))
+
+    assert graph_content(graph("a.json", text)) == graph_content(nx.node_link_graph(json.loads(text), edges=name))
+
+
+def test_node_link_json_that_says_no_type_is_what_networkx_takes_it_for(graph: Any) -> None:
+    text = '\ufeff{"nodes": [{"id": "a"}], "links": [{"source": "a", "target": "a"}, {"source": "a", "target": "a"}]}'
+
+    found = graph("a.json", text)
+
+    assert (type(found).__name__, list(found.edges(keys=True))) == ("MultiGraph", [("a", "a", 0), ("a", "a", 1)])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", r"1:1: expected an object with nodes and edges, found \[\]"),
+        ('{"nodes": []}', r"1:1: expected nodes and either edges or links"),
+        ('{"nodes": [], "edges": [], "links": []}', r"expected nodes and either edges or links"),
+        ('{"nodes": [],\n "x": 1, "edges": []}', r"2:7: expected no member but directed"),
+        ('{"nodes": {}, "edges": []}', r"1:11: expected an array, found \{\}"),
+        ('{"directed": 1, "nodes": [], "edges": []}', r"1:14: expected true or false, found 1"),
+        (NODES + '"edges": [{"source": "a"}]}', r"expected an object with target"),
+        (NODES + '"edges": [7]}', r"expected an object with source, found 7"),
+        (NODES + '"links": [{"source": "a", "target": 0}]}', r"expected the id of a node that nodes has, found 0"),
+        (
+            NODES + '"links": [{"source": "a", "target": 2}, {"source": 2, "target": "a"}]}',
+            r"1:\d+: expected each edge once .*, found",
+        ),
+        ('{"nodes": [{"id": 1}, {"id": 1.0}], "edges": []}', r"expected each node once, found 1.0"),
+        ('{"nodes": [{"name": "a"}], "edges": []}', r"expected an object with id"),
+        ('{"nodes": [{"id": [1, 2]}], "edges": []}', r"expected a string, a number, true or false, found \[1, 2\]"),
+        (
+            '{"nodes": [{"id": 1}], "edges": [' + ", ".join(['{"source": 1, "target": 1, "key": 3}'] * 2) + "]}",
+            r"expected each edge once \(or multigraph, and other keys\)",
+        ),
+        ('{"nodes": [], "nodes": [], "edges": []}', r"1:24: expected each member once"),
+        ('{"nodes": [{"id": NaN}], "edges": []}', r"1:19: expected JSON, found"),
+        ('{"nodes": [{"id": 1, "x": ' + "[" * 400 + "]" * 400 + '}], "edges": []}', r"expected"),
+    ],
+)
+def test_what_is_no_node_link_graph_is_refused_with_its_place(graph: Any, text: str, message: str) -> None:
+    with pytest.raises(BadRecordError, match=message):
+        graph("a.json", text)

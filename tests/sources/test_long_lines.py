@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from lisdata.conversion import convert
 from lisdata.datasets import export
 from lisdata.errors import BadRecordError
-from lisdata.sources import brackets_blocks, conllu, conllu_blocks, delimited_rows, kgtk_rows, nary, nary_sniffing
+from lisdata.sources import (
+    brackets_blocks,
+    conllu,
+    conllu_blocks,
+    delimited_rows,
+    kgtk_rows,
+    nary,
+    nary_sniffing,
+    ntriples_lines,
+)
 
 LIMIT, BLOCK = 300, 64
 LIMITS_OF_LINES = (("MAX_LINE_BYTES", LIMIT), ("_BLOCK_BYTES", BLOCK))
@@ -54,6 +63,28 @@ FORMATS = {
         (b"a,p,b\n", b"a,p,c,q,d\n", b"e,p,f\n"),
         b"a,p," + LONG + b"\n",
         tuple((m, name, value) for m in (nary, nary_sniffing) for name, value in LIMITS_OF_LINES),
+    ),
+    "ntriples": Format(
+        ".nt",
+        (b'<a:a> <a:p> "b" .\n', b"<a:a> <a:p> <a:c> .\n", b"_:x <a:p> _:y .\n"),
+        b'<a:a> <a:p> "' + LONG + b'" .\n',
+        ((ntriples_lines, "MAX_LINE_BYTES", LIMIT), (ntriples_lines, "BLOCK_BYTES", BLOCK)),
+    ),
+    "nquads": Format(
+        ".nq",
+        (b'<a:a> <a:p> "b" <a:g> .\n', b"<a:a> <a:p> <a:c> .\n", b"_:x <a:p> _:y <a:g> .\n"),
+        b'<a:a> <a:p> "' + LONG + b'" <a:g> .\n',
+        ((ntriples_lines, "MAX_LINE_BYTES", LIMIT), (ntriples_lines, "BLOCK_BYTES", BLOCK)),
+    ),
+    "hext": Format(
+        ".hext",
+        (
+            b'["a:a","a:p","b","a:t","",""]\n',
+            b'["a:a","a:p","a:c","globalId","",""]\n',
+            b'["_:x","a:p","d","a:t","","a:g"]\n',
+        ),
+        b'["a:a","a:p","' + LONG + b'","a:t","",""]\n',
+        ((ntriples_lines, "MAX_LINE_BYTES", LIMIT), (ntriples_lines, "BLOCK_BYTES", BLOCK)),
     ),
     "conllu": Format(
         ".conllu",
@@ -146,3 +177,12 @@ def test_a_tree_that_goes_on_into_a_line_that_is_too_long_ends_before_it(tmp_pat
 
     assert manifest["inputs"][0]["records"] == {"seen": 3, "converted": 1, "rejected": 2}
     assert (tmp_path / "data/rejects/unit-00000.bin").read_bytes() == begun + rest
+
+
+def test_bad_lines_behind_one_that_is_too_long_have_their_numbers(tmp_path: Path) -> None:
+    good, long = FORMATS["ntriples"].records[0], FORMATS["ntriples"].long
+
+    run(tmp_path, "ntriples", good + b"<bad\n" + good * 4 + long + good + b"<bad\n" + good * 9 + b"<bad\n")
+
+    rows = [json.loads(row) for row in (tmp_path / "data/rejects/unit-00000.jsonl").read_bytes().splitlines()]
+    assert sorted(int(row["place"].split(":")[1]) for row in rows) == [2, 7, 9, 19]

@@ -133,12 +133,12 @@ def test_the_layout_is_that_of_the_first_line_for_the_whole_file(tmp_path: Path)
 
 
 def test_a_unit_from_the_middle_of_a_file_has_the_file_s_layout(tmp_path: Path) -> None:
-    piece = whole(tmp_path / "a.txt", b"r\ta,b,c\nq,r,s\tx\n")
+    piece = whole(tmp_path / "a.txt", b"r\ta,b,c\nq,r,s\tx\ty\n")
     cut = NARY.find_cut(piece, 3, NaryOptions())
 
     (structure,) = structures_of(InputSlice(file=piece.file, begin=cut))
 
-    assert fact(structure) == ("q,r,s", [("q,r,s#1", "x", 0)])
+    assert fact(structure) == ("q,r,s", [("q,r,s#1", "x", 0), ("q,r,s#2", "y", 0)])
 
 
 @pytest.mark.parametrize("size", [1, 16, 1 << 20])
@@ -160,10 +160,12 @@ def test_structures_do_not_depend_on_blocks(tmp_path: Path, size: int, monkeypat
         (b"a,b,c,d\n", {}, r"1:1: expected subject,relation,object and pairs .*, found 4 names"),
         (b"a,b,c\na,,c\n", {}, r"2:3: expected a name, found an empty one"),
         (b"a,b,\xffc\n", {}, r"1:5: expected UTF-8, found byte 0xff"),
-        (b"r\ta\t\tb\n", {}, r"1:5: expected a name, found an empty one"),
+        (b"r\ta\t\tb\n", {"layout": "hype"}, r"1:5: expected a name, found an empty one"),
         (b"s\tr\to\ns\tr\to\tx\n", {"layout": "triples"}, "2:1: expected a head, a relation and a tail, found 4 names"),
         (b"s\tr\n", {"layout": "triples"}, "1:1: expected a head, a relation and a tail, found 2 names"),
         (b"s\tr\to\n", {}, r"1: expected lines of three names whose .*--layout triples .*--layout hype .*, found 1 "),
+        (b"s\tr\to\tx\n", {}, r"1: expected lines whose relation stands out .*--layout hype.*, found 1 of 4 names"),
+        (b"s\tr\n", {}, r"1: expected lines of three names or more .*--layout hype.*, found 1 of 2"),
         (b"7\tr\ta\n7\n", {"layout": "hype", "leading_id": True}, "2:1: expected an id, a relation and names, found 1"),
         (b"[1]\n", {"layout": "wikipeople"}, r"1:1: expected an object, found \[1\]"),
         (b'{"N": 1}\n{"N": 1\n', {}, r"3:1: expected JSON, found the end"),

@@ -15,8 +15,9 @@ from lisdata.errors import BadRecordError
 from lisdata.inputs import InputSlice, find_inputs
 from lisdata.shards import IncidenceDataset
 from lisdata.sources.nary import NARY
+from lisdata.sources.nary_columns import find_relation
 from lisdata.sources.nary_layout import NaryOptions
-from lisdata.sources.nary_sniffing import layout_of_threes, sniff_layout
+from lisdata.sources.nary_sniffing import sniff_layout
 
 Sniff = Callable[..., str]
 REAL = {
@@ -36,7 +37,7 @@ REAL = {
 @pytest.fixture
 def sniff(tmp_path: Path) -> Sniff:
     def run(data: bytes, **options: object) -> str:
-        return sniff_layout(piece_of(tmp_path / "a.txt", data), NaryOptions(**options)).layout  # type: ignore[arg-type]
+        return sniff_layout(piece_of(tmp_path / "a.txt", data), NaryOptions(**options)).layout.layout  # type: ignore[arg-type]
 
     return run
 
@@ -44,6 +45,10 @@ def sniff(tmp_path: Path) -> Sniff:
 def piece_of(path: Path, data: bytes) -> InputSlice:
     path.write_bytes(data)
     return InputSlice(file=find_inputs([str(path)], suffixes=NARY.suffixes)[0])
+
+
+def layout_of_threes(rows: list[list[bytes]]) -> str | None:
+    return {1: "triples", 0: "hype", None: None}[find_relation(rows).column]
 
 
 def relation_first(rows: list[list[bytes]]) -> list[list[bytes]]:
@@ -110,6 +115,64 @@ def test_one_line_of_more_or_fewer_names_tells_that_the_relation_comes_first(sni
 
     assert sniff(line + threes * 30) == "hype"
     assert sniff(b"\n" + threes.replace(b" ", b"\t") * 30 + line.replace(b" ", b"\t")) == "hype"
+
+
+@pytest.mark.parametrize(
+    ("line", "layout"),
+    [
+        (b"Q42\tP31\tQ5\n", "triples"),
+        (b"P31\tQ42\tQ5\n", "hype"),
+        (b"00260881\t_hypernym\t00260622\n", "triples"),
+        (b"/people/person/nationality\t/m/0b1\t/m/0345h\n", "hype"),
+        (b"e1 r1 e2\n", "triples"),
+        (b"http://a/Q1 http://a/knows http://a/Q2\n", "triples"),
+        (b"a r a\n", "triples"),
+    ],
+)
+def test_one_line_tells_its_relation_by_the_spelling_of_its_names(sniff: Sniff, line: bytes, layout: str) -> None:
+    assert sniff(line) == layout
+
+
+@pytest.mark.parametrize("line", [b"aspirin treats_disease headache\n", b"b12\tweight\t42\n", b"7\t8\t9\n"])
+def test_one_line_of_words_or_of_numbers_alike_tells_nothing(sniff: Sniff, line: bytes) -> None:
+    with pytest.raises(BadRecordError, match="--layout triples"):
+        sniff(line)
+
+
+def test_lines_of_four_names_are_relation_first_only_where_that_stands_out(sniff: Sniff) -> None:
+    moved = b"".join(b"moved\tp%d\tc%d\tc%d\n" % (n, n % 5, n % 7) for n in range(20))
+    dated = b"".join(b"p%d\tmoved_%d\tp%d\t2014-01-%02d\n" % (n, n % 2, n % 5, n) for n in range(20))
+
+    assert sniff(moved) == "hype"
+    with pytest.raises(BadRecordError, match=r"or their relation first .*--layout hype.*found 20 of 4, of which"):
+        sniff(dated)
+    with pytest.raises(BadRecordError, match=r"say that it comes first: --layout hype, with --leading-id"):
+        sniff(b"a\tb\tc\td\n")
+    with pytest.raises(BadRecordError, match=r"--layout hype, with --leading-id .*found 2 of 2"):
+        sniff(b"a\tb\nc\td\n")
+    for rows in (dated, b"a\tb\tc\td\n", b"a\tb\n"):
+        assert sniff(rows, layout="hype") == "hype"
+
+
+def test_triples_of_which_some_lines_are_wrong_are_triples_still(sniff: Sniff) -> None:
+    rows = b"".join(b"e%d\tr%d\te%d\n" % (n, n % 3, n + 1) for n in range(20))
+
+    assert sniff(rows + b"e1\tr1\te2\tmore\n") == "triples"
+    assert sniff(b"e1\tr1\n" + rows) == "triples"
+
+
+def test_what_a_layout_was_told_by_is_counted_once_a_file(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        (tmp_path / f"in/{number}.txt").write_bytes(b"Q1\tP1\tQ%d\n" % (7 + number))
+
+    report = convert("nary", tmp_path / "in", tmp_path / "out")["report"]
+
+    assert report == {
+        "files read as --layout triples, for the first names are spelled like the last ones": 2,
+    }
+    declared = convert("nary", tmp_path / "in", tmp_path / "declared", options={"layout": "triples"})
+    assert declared["report"] == {}
 
 
 def test_lines_that_begin_with_an_id_are_of_layout_hype(sniff: Sniff) -> None:

@@ -237,17 +237,18 @@ def test_each_outermost_record_is_a_tree_and_the_markup_between_stays(read: Any)
     ((records,), errors) = read(RECORDS, record_tag="r")
 
     assert errors == []
-    assert records.documents.to_pylist() == [b'<r i="1"><r/>x</r>', b"<r/>", b"<r ></r >", b"\n</a>\n"]
-    assert records.node_offsets.tolist() == [0, 3, 4, 5, 6]
-    assert records.node_parent.tolist() == [-1, 0, 0, -1, -1, -1]
+    head = '<?xml version="1.0"?>\n<a xmlns="u" n="1">'
+    assert records.documents.to_pylist() == [
+        head.encode(), b'<r i="1"><r/>x</r>', b"\n <s/>", b"<r/>", b'<p:r xmlns:p="v"/>', b"<r ></r >", b"\n</a>\n"
+    ]  # fmt: skip
+    assert records.node_offsets.tolist() == [0, 1, 4, 5, 6, 7, 8, 9]
+    assert records.node_parent.tolist() == [-1, -1, 0, 0, -1, -1, -1, -1, -1]
     assert contents(records, records.node_content) == [
-        ("NAME", "r", "u"), ("NAME", "r", "u"), ("TEXT", "x", None), ("NAME", "r", "u"), ("NAME", "r", "u"),
-        ("TEXT", "\n</a>\n", "markup"),
+        ("TEXT", head, "markup"), ("NAME", "r", "u"), ("NAME", "r", "u"), ("TEXT", "x", None),
+        ("TEXT", "\n <s/>", "markup"), ("NAME", "r", "u"), ("TEXT", '<p:r xmlns:p="v"/>', "markup"),
+        ("NAME", "r", "u"), ("TEXT", "\n</a>\n", "markup"),
     ]  # fmt: skip
-    assert attributes(records) == [
-        ("node#before", '<?xml version="1.0"?>\n<a xmlns="u" n="1">\n '), ("node#attr:i", "1"),
-        ("node#before", "\n <s/>"), ("node#before", '<p:r xmlns:p="v"/>'),
-    ]  # fmt: skip
+    assert attributes(records) == [("node#before", "\n "), ("node#attr:i", "1")]
     bounds = zip(records.begin.tolist(), records.end.tolist(), strict=True)
     assert [RECORDS[begin:end] for begin, end in bounds] == records.documents.to_pylist()
 
@@ -272,7 +273,7 @@ def test_records_before_a_fault_are_kept_and_the_rest_is_one_bad_record(read: An
 
     ((records,), (error,)) = read(data, record_tag="r")
 
-    assert records.documents.to_pylist() == [b"<r>1</r>", b"<r>2</r>"]
+    assert records.documents.to_pylist() == [b"<a>", b"<r>1</r>", b"<r>2</r>"]
     assert str(error).startswith("a.xml:4:7: expected the end tag of the open element")
     assert (error.begin, error.end) == (21, len(data))
 

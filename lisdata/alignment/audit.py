@@ -20,6 +20,7 @@ from lisdata.alignment.rereading import read_export
 from lisdata.alignment.token_audit import audit_tokens, is_token_dataset
 from lisdata.paths import StrPath
 from lisdata.shards import IncidenceDataset, Part
+from lisdata.shards.companions import find_headers
 from lisdata.shards.joined_inputs import JoinedDataset, join_inputs
 from lisdata.shards.manifest import MANIFEST
 
@@ -111,9 +112,12 @@ def _compare(sides: tuple[_Side, _Side], folder: Path, ordinals: bool, num_examp
     files = FactFiles(folder / "facts", 2 * num_facts)
     for number, side in enumerate(sides):
         for index, (dataset, part) in enumerate(side.parts):
-            is_repeated = dataset.repeats(part) if isinstance(dataset, JoinedDataset) else None
+            if isinstance(dataset, JoinedDataset):
+                is_repeated = dataset.find_repeats(part)
+            else:
+                is_repeated = find_headers(dataset, part)
             for facts in iter_facts(part, side.scopes, ordinals=ordinals):
-                files.add(number, index, facts if is_repeated is None else _counted_once(facts, is_repeated))
+                files.add(number, index, _counted_once(facts, is_repeated))
             part.release()
     levels = []
     for level in LEVELS:
@@ -138,7 +142,7 @@ def _compare(sides: tuple[_Side, _Side], folder: Path, ordinals: bool, num_examp
 
 
 def _counted_once(facts: Facts, is_repeated: npt.NDArray[np.bool_]) -> Facts:
-    """Count facts of the marked structures once, however many shares of an input have them."""
+    """Count facts of the marked structures once, however many shares or blocks of an input have them."""
     return facts if facts.level == "contents" else replace(facts, is_once=facts.is_once | is_repeated[facts.row])
 
 

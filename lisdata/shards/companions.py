@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -38,18 +38,29 @@ def file_numbers(part: Part) -> Int64:
 
 def find_companions(dataset: IncidenceDataset, part: Part) -> Bools:
     """Return which structures of a part tell how their input was written, and are no record of it."""
+    return find_headers(dataset, part) | _find_known(dataset, part, _DATATYPES, _first_datatypes)
+
+
+def find_headers(dataset: IncidenceDataset, part: Part) -> Bools:
+    """Return which companions say all of it at once: each block that an input was read in may have the same again."""
+    return _find_known(dataset, part, _LABELS, _first_labels)
+
+
+def _find_known(
+    dataset: IncidenceDataset, part: Part, known: Mapping[str, tuple[str, ...]], first_codes: Callable[[Part], Int64]
+) -> Bools:
+    """Return which structures have a first code that is, by name, among those of their source."""
     is_companion = np.zeros(part.counts["structures"], np.bool_)
     sources = {number: _source_of(dataset, number) for number in part.inputs}
-    for known, first_codes in ((_LABELS, _first_labels), (_DATATYPES, _first_datatypes)):
-        numbers = [number for number, source in sources.items() if source in known]
-        if not numbers:
-            continue
-        files, first = file_numbers(part), first_codes(part)
-        names = part.labels.column("label").to_pylist()
-        for source in sorted({sources[number] for number in numbers}):
-            codes = [code for code, name in enumerate(names) if name in known[source]]
-            of_source = [number for number in numbers if sources[number] == source]
-            is_companion |= np.isin(files, of_source) & np.isin(first, codes)
+    numbers = [number for number, source in sources.items() if source in known]
+    if not numbers:
+        return is_companion
+    files, first = file_numbers(part), first_codes(part)
+    names = part.labels.column("label").to_pylist()
+    for source in sorted({sources[number] for number in numbers}):
+        codes = [code for code, name in enumerate(names) if name in known[source]]
+        of_source = [number for number in numbers if sources[number] == source]
+        is_companion |= np.isin(files, of_source) & np.isin(first, codes)
     return is_companion
 
 

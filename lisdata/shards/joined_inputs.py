@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lisdata.kernels.arrays import one_array
 from lisdata.paths import StrPath
-from lisdata.shards.companions import find_companions
+from lisdata.shards.companions import find_companions, find_headers
 from lisdata.shards.dataset import IncidenceDataset, InputInfo, Part
 
 Int64 = npt.NDArray[np.int64]
@@ -53,10 +53,10 @@ class JoinedDataset(IncidenceDataset):
         apart = (str(info.index),) if "sorted" in origin else ()
         return info.scope, info.source, repr(sorted(info.options.items())), *apart
 
-    def repeats(self, part: Part) -> npt.NDArray[np.bool_]:
-        """Return which structures of a part tell how an input of several shares was written."""
+    def find_repeats(self, part: Part) -> npt.NDArray[np.bool_]:
+        """Return which structures of a part tell how an input of several shares, or blocks, was written."""
         is_shared = any(len(members) > 1 for members in self._members.values())
-        return find_companions(self._apart, part) if is_shared else np.zeros(part.counts["structures"], np.bool_)
+        return find_companions(self._apart, part) if is_shared else find_headers(self._apart, part)
 
     def is_shared(self, file_index: int) -> bool:
         """Tell whether records of an input lie in several shares."""

@@ -231,7 +231,7 @@ def test_a_wrong_setting_is_named(change: str, message: str) -> None:
 def test_an_unknown_scale_or_experiment_is_refused_with_those_that_exist() -> None:
     with pytest.raises(ValueError, match="no scale 'huge': it has reduced, paper"):
         choose_scale(EXPERIMENT, "huge")
-    with pytest.raises(ValueError, match=r"no experiment 'lis-table-0': the experiments are lis-table-3"):
+    with pytest.raises(ValueError, match=r"no experiment 'lis-table-0': the experiments are lis-table-1, lis-table-3"):
         load_experiment("lis-table-0")
 
 

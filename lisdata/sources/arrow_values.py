@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from lisdata.sources.arrow_cells import UNITS, join_texts, storage_type
 
 _TEXT = pa.large_string()
+_FIRST_SECOND, _FIRST_SECOND_NS = "1677-09-21 00:12:43", -9_223_372_037 * 10**9
 _NONE = pa.scalar(None, _TEXT)
 
 
@@ -97,10 +98,22 @@ def _read_times(texts: pa.Array, type_: pa.DataType) -> pa.Array:
         return texts.cast(type_)
     if pa.types.is_timestamp(type_):
         plain = pc.replace_substring_regex(texts, "Z$", "") if type_.tz is not None else texts
-        return plain.cast(pa.timestamp(type_.unit)).view(type_)
+        return _read_timestamps(plain, type_.unit).view(type_)
     on_first_day = join_texts("1970-01-01 ", texts)
     numbers = on_first_day.cast(pa.timestamp(type_.unit)).view(pa.int64())
     return numbers.cast(pa.int32() if type_.bit_width == 32 else pa.int64()).view(type_)
+
+
+def _read_timestamps(texts: pa.Array, unit: str) -> pa.Array:
+    """Return times without a zone, also those in the first second of int64, which pyarrow reads as an overflow."""
+    type_ = pa.timestamp(unit)
+    is_first = pc.starts_with(texts, _FIRST_SECOND).fill_null(False)
+    if unit != "ns" or not pc.any(is_first).as_py():
+        return texts.cast(type_)
+    fractions = [int(text[len(_FIRST_SECOND) + 1 :].ljust(9, "0")) for text in texts.filter(is_first).to_pylist()]
+    first = pa.array([_FIRST_SECOND_NS + fraction for fraction in fractions], pa.int64())
+    others = pc.if_else(is_first, _NONE, texts).cast(type_)
+    return pc.replace_with_mask(others.view(pa.int64()), is_first, first).view(type_)
 
 
 def _read_durations(texts: pa.Array, type_: pa.DataType) -> pa.Array:

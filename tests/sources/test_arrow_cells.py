@@ -27,6 +27,15 @@ def test_cells_of_any_type_come_back_to_the_bit(array: pa.Array) -> None:
     assert to_bits(back) == to_bits(array)
 
 
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_the_first_and_the_last_nanoseconds_come_back(zone: str | None) -> None:
+    first, last = -(2**63), 2**63 - 1
+    near = [-9_223_372_036 * 10**9 + away for away in (-2, -1, 0, 1)]
+    array = pa.array([first, first + 1, None, *near, last - 1, last], pa.int64()).view(pa.timestamp("ns", zone))
+
+    assert to_bits(there_and_back(array)) == to_bits(array)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.one_of(PLAIN + NESTED), st.integers(0, 3))
 def test_a_slice_of_a_column_is_spelled_as_its_own_rows(array: pa.Array, begin: int) -> None:

@@ -7,12 +7,17 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # A shell has jobs in the background ignore SIGINT, and so their children: those that are to end by it never would.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+settings.register_profile("untimed", deadline=None)  # no test fails because a machine is busy
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ from lisdata import inputs
 from lisdata.contents import entity
 from lisdata.conversion import ConvertConfig, convert, convert_share, finish, plan_conversion, sample
 from lisdata.errors import BadRecordError, PlanError, RunError
+from lisdata.runs import Progress
 from lisdata.shards import IncidenceDataset, merge_datasets, verify_dataset
 from lisdata.shards.manifest import sealed
 from lisdata.shards.writer import ShardWriter
@@ -260,6 +261,36 @@ def test_a_middle_that_changed_is_refused(is_finished: bool, place: str, large: 
 
     with pytest.raises(PlanError, match=r"a.txt: changed since unit 0000\d read it; use --fresh to start over"):
         convert("text", target, tmp_path / "d", unit_mib=4)
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:-1000], lambda data: data + b"more\n", lambda data: data[::-1]])
+def test_an_input_that_changes_while_it_is_converted_is_refused(
+    change: Callable[[bytes], bytes], text: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copyfile(text, tmp_path / "a.txt"))
+
+    def change_it(progress: Progress) -> None:
+        if progress.num_done == 1:
+            path.write_bytes(change(text.read_bytes()))
+
+    with pytest.raises(PlanError, match=r"a\.txt: changed while it was converted; --replan converts it again"):
+        convert("text", path, tmp_path / "data", on_progress=change_it)
+    with pytest.raises(PlanError, match=r"has the input a\.txt"):
+        convert("text", path, tmp_path / "data")
+    manifest = convert("text", path, tmp_path / "data", replan=True)
+    assert manifest["counts"] == convert("text", path, tmp_path / "anew")["counts"]
+
+
+def test_an_input_that_is_removed_behind_its_units_is_none_that_changed(text: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copyfile(text, tmp_path / "a.txt"))
+
+    def remove_it(progress: Progress) -> None:
+        if progress.num_done == progress.num_units:
+            path.unlink()
+
+    convert("text", path, tmp_path / "data", on_progress=remove_it)
+
+    assert not verify_dataset(tmp_path / "data").problems
 
 
 def test_a_touched_input_that_holds_the_same_bytes_is_no_reason_to_start_over(large: Path, tmp_path: Path) -> None:

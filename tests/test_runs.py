@@ -225,7 +225,7 @@ def test_another_run_s_folder_is_refused_with_the_difference(tmp_path: Path) -> 
     run_job(make_job(tmp_path, 2, unit_mib=64))
     before = bytes_of(tmp_path)
 
-    with pytest.raises(PlanError, match="the run in this folder has unit_mib = 64, this one 8; choose another folder"):
+    with pytest.raises(PlanError, match="has unit_mib = 64, this one 8; give the options of that run to go on with it"):
         run_job(make_job(tmp_path, 2, unit_mib=8))
 
     assert bytes_of(tmp_path) == before

@@ -142,7 +142,7 @@ def filter_(dataset: Path, to: Path, where: str, dry_run: bool, **settings: Any)
     """Take the structures of DATASET for which a SQL expression is true (extra: filter).
 
     Columns: record_id, kind, input, begin, end, num_occurrences, num_instances, num_incidences, num_bytes, text,
-    has_tags; the lists instances, roles, contents, as in ARRAY_CONTAINS(roles, 'drug').
+    has_tags; the lists instances, roles (RELATION#SIDE), contents, as in ARRAY_CONTAINS(roles, 'hyperedge#drug').
     """
     from lisdata.selection.filtering import Where, check_expression, filter_dataset
     from lisdata.selection.selecting import count_taken

@@ -12,7 +12,7 @@ from lisdata.conversion.appending import known_facts, plan_append
 from lisdata.conversion.config import ConvertConfig, Paths
 from lisdata.conversion.fold import fold_conversion
 from lisdata.conversion.planning import plan_conversion
-from lisdata.conversion.unit import convert_unit, iter_converted, refuse_other_bytes, unit_inputs
+from lisdata.conversion.unit import convert_unit, iter_converted, refuse_changes, refuse_other_bytes, unit_inputs
 from lisdata.engines import Engine, EngineName
 from lisdata.inputs import time_of_change
 from lisdata.paths import StrPath
@@ -101,7 +101,9 @@ def _make_job(
     config = build_settings(ConvertConfig, {"source": source} | settings, "convert")
     files, plan = plan_append(config, paths, to) if append else plan_conversion(config, paths, to, fresh=fresh)
     inputs = known_facts(to) if append else []
-    inputs += [{"path": f.path, "changed": time_of_change(f.path)} for f in files[len(inputs) :]]
+    new_files = files[len(inputs) :]
+    times = [time_of_change(file.path) for file in new_files]
+    inputs += [{"path": f.path, "changed": time} for f, time in zip(new_files, times, strict=True)]
     return Job(
         directory=Path(to),
         plan=plan,
@@ -110,6 +112,7 @@ def _make_job(
         facts={"inputs": inputs} | facts,
         check_commit=partial(refuse_other_bytes, files),
         unit_inputs=unit_inputs,
+        check_inputs=partial(refuse_changes, new_files, times),
     )
 
 

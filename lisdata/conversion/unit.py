@@ -14,7 +14,7 @@ from lisdata.conversion.config import unit_bytes
 from lisdata.conversion.fold import add_counts
 from lisdata.conversion.slices import planned_slice
 from lisdata.errors import PlanError
-from lisdata.inputs import MEBIBYTE, InputFile, InputSlice
+from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, is_unchanged, time_of_change
 from lisdata.records import ParsedDocument, Records
 from lisdata.registry import DocumentSource, Reject, Source, load_converter, load_source
 from lisdata.rejects import RejectWriter
@@ -86,6 +86,17 @@ def refuse_other_bytes(files: list[InputFile], commit: JsonDict) -> None:
             raise PlanError(
                 f"{file.path}: changed since unit {commit['unit']} read it; use --fresh to start over, or --replan"
             )
+
+
+def refuse_changes(files: list[InputFile], times: list[str | None]) -> None:
+    """Raise PlanError when an input is not as it was at these times, before units read it; one may be gone by now."""
+    for file, before in zip(files, times, strict=True):
+        try:
+            now = time_of_change(file.path)
+        except FileNotFoundError:
+            continue
+        if now != before and not is_unchanged(file):
+            raise PlanError(f"{file.path}: changed while it was converted; --replan converts it again")
 
 
 def _tools(plan: JsonDict, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:

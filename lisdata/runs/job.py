@@ -24,7 +24,8 @@ class Job:
     dataset that stand before any unit runs. `facts` goes to run.json; its "inputs" say where each lies and when it
     changed. When these are other than at the start, `check_commit` is called with what was done before: it raises
     PlanError where an input no longer holds what a unit read. `unit_inputs(plan, unit)` returns what of the plan's
-    inputs decides a unit's output, by their number: a run that has it can be planned anew.
+    inputs decides a unit's output, by their number: a run that has it can be planned anew. `check_inputs` is called
+    when units have run: it raises PlanError where an input changed meanwhile.
     """
 
     directory: Path
@@ -35,6 +36,7 @@ class Job:
     sidecars: dict[str, bytes] = field(default_factory=dict)
     check_commit: Callable[[JsonDict], None] | None = None
     unit_inputs: Callable[[JsonDict, JsonDict], dict[int, JsonDict]] | None = None
+    check_inputs: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from lisdata.runs.facts import begin_facts, read_facts
 from lisdata.runs.job import PLAN, RUN, Job, JsonDict
 from lisdata.shards.manifest import MANIFEST, check_sizes, read_manifest, read_sealed, sealed
 
+SAME_OPTIONS = "give the options of that run to go on with it"
+
 
 def adopt_plan(job: Job) -> JsonDict | None:
     """Write the plan, or check that the one that stands there is the same; return the manifest when all is done."""
@@ -24,6 +26,8 @@ def adopt_plan(job: Job) -> JsonDict | None:
         return None
     found = read_sealed(path)
     if sealed(found) != sealed(job.plan):
+        if difference := describe_difference(plan_settings(found), plan_settings(job.plan)):
+            raise PlanError(f"{path}: {difference}; {SAME_OPTIONS}, choose another folder, or --fresh to start over")
         may_replan = job.unit_inputs is not None and found.get("inputs") != job.plan["inputs"]
         more = ", or --replan to convert again what changed" if may_replan else ""
         difference = describe_difference(found, job.plan) or "the run in this folder has another plan"
@@ -34,6 +38,12 @@ def adopt_plan(job: Job) -> JsonDict | None:
         check_sizes(job.directory, body)
         return body
     return None
+
+
+def plan_settings(plan: JsonDict) -> JsonDict:
+    """Return what a plan says but for inputs and units, what it is made from first."""
+    settings = {name: value for name, value in plan.items() if name not in ("inputs", "units")}
+    return {name: settings[name] for name in sorted(settings, key=lambda name: (name != "source", name))}
 
 
 def _refuse_changed_inputs(job: Job) -> None:
@@ -51,7 +61,7 @@ def _refuse_changed_inputs(job: Job) -> None:
 
 def describe_difference(found: JsonDict, wanted: JsonDict, prefix: str = "") -> str:
     """Say the first setting, or input, in which two plans differ; nothing where they are the same."""
-    for name in sorted({*found, *wanted}):
+    for name in {**found, **wanted}:
         old, new = found.get(name), wanted.get(name)
         if name == "inputs" and old and new:
             changed = next((pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]), None)

@@ -10,7 +10,7 @@ from lisdata.errors import PlanError
 from lisdata.runs.commits import commit_path, read_commit
 from lisdata.runs.facts import begin_facts, read_facts
 from lisdata.runs.job import PLAN, RUN, Job, JsonDict
-from lisdata.runs.plans import describe_difference
+from lisdata.runs.plans import SAME_OPTIONS, describe_difference, plan_settings
 from lisdata.shards.manifest import MANIFEST, read_sealed, sealed
 
 _LOG = logging.getLogger("lisdata")
@@ -28,8 +28,8 @@ def replace_plan(job: Job) -> None:
     if not path.exists():
         return
     old = read_sealed(path)
-    if difference := describe_difference(_settings(old), _settings(job.plan)):
-        raise PlanError(f"{path}: {difference}; only inputs may change: --fresh starts over")
+    if difference := describe_difference(plan_settings(old), plan_settings(job.plan)):
+        raise PlanError(f"{path}: {difference}; only inputs may change: {SAME_OPTIONS}, or --fresh to start over")
     kept = [unit for unit in job.plan["units"] if _is_kept(job, old, unit)]
     num_done = sum(read_commit(job.directory, unit) is not None for unit in old["units"])
     if sealed(old) == sealed(job.plan) and len(kept) == num_done:
@@ -59,10 +59,6 @@ def list_names(names: list[str]) -> str:
     """Return the first names, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(repr(name) for name in names[:_MOST_NAMES]) + more
-
-
-def _settings(plan: JsonDict) -> JsonDict:
-    return {name: value for name, value in plan.items() if name not in ("inputs", "units")}
 
 
 def _is_kept(job: Job, old: JsonDict, unit: JsonDict) -> bool:

@@ -85,6 +85,8 @@ def run_pending(job: Job, units: list[JsonDict], workers: int, engine: Engine, o
             notes.write()
         raise
     notes.write()
+    if pending and job.check_inputs is not None:
+        job.check_inputs()
 
 
 class _Notes:

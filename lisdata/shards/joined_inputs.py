@@ -51,7 +51,7 @@ class JoinedDataset(IncidenceDataset):
         """Return what inputs have in common that are one; of a sorted dataset, whose facts stand anywhere, none are."""
         origin = self.manifest["origins"][self.manifest["inputs"][info.index]["origin"]]
         apart = (str(info.index),) if "sorted" in origin else ()
-        return info.scope, info.source, repr(sorted(info.options.items())), *apart
+        return info.scope, info.name, info.source, repr(sorted(info.options.items())), *apart
 
     def find_repeats(self, part: Part) -> npt.NDArray[np.bool_]:
         """Return which structures of a part tell how an input of several shares, or blocks, was written."""
@@ -79,6 +79,8 @@ class JoinedDataset(IncidenceDataset):
             yield from super().iter_part_rows(file_index)
             return
         numbers, rows = self._in_order(members)
+        if not len(rows):
+            return
         bounds = np.flatnonzero(np.diff(numbers, prepend=-1))
         last = {int(numbers[begin]): begin for begin in bounds.tolist()}
         for begin, end in zip(bounds.tolist(), [*bounds[1:].tolist(), len(rows)], strict=True):

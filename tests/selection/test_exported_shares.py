@@ -183,3 +183,18 @@ def test_a_share_of_a_hypergraph_has_the_entries_of_its_edges_in_their_order(tmp
             assert share.get(array, []) == [entry for entry in document[array] if entry["edge"] in mine]
             entries += share.get(array, [])
     assert all(len(entries) == len(document[array]) for array, entries in found.items())
+
+
+@pytest.mark.parametrize("source", ["text", "jsonl", "conllu", "ntriples"])
+def test_empty_files_of_merged_datasets_come_back_beside_the_others(source: str, tmp_path: Path) -> None:
+    data = (ROOT / "sample_data" / SAMPLES[source]).read_bytes()
+    suffix = Path(SAMPLES[source]).suffix
+    for name, files in (("1", {"a": b"", "b": data}), ("2", {"c": b""})):
+        (tmp_path / f"{name}.in").mkdir()
+        for stem, content in files.items():
+            (tmp_path / f"{name}.in" / f"{stem}{suffix}").write_bytes(content)
+        lisdata.convert(source, tmp_path / f"{name}.in", tmp_path / name)
+    lisdata.merge([tmp_path / "1", tmp_path / "2"], tmp_path / "m")
+
+    assert files_below(exported(tmp_path / "m")) == {f"a{suffix}": b"", f"b{suffix}": data, f"c{suffix}": b""}
+    assert audit(tmp_path / "m", tmp_path / "m.out").ok

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="0: the likeliest token.")
 @click.option("--top-k", type=click.IntRange(1), help="Draw among the K likeliest tokens; default: all.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides the draws.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Decides the draws.")
 @click.option(
     "--tags",
     metavar="self|none|parser:NAME",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lisdata.shards.verifying import VerifyReport
 
 
-EXPECTED_COUNTS = frozenset({"incidences_left_out", "iris", "iri_tokens"})
+EXPECTED_COUNTS = frozenset({"headers_left_out", "incidences_left_out", "iris", "iri_tokens"})
 """Names in a report that say nothing unusual: `stats` has them, the command that counted does not tell them."""
 
 

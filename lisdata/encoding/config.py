@@ -91,6 +91,10 @@ class EncodeConfig:
         default=False,
         metadata=_help("column content numbers contents as the dataset's same_as tables show them; spelling stays"),
     )
+    headers: bool = field(
+        default=False,
+        metadata=_help("also write what says how a file is written (the dialect of a table, a layout) as rows"),
+    )
     record_ids: bool = field(default=True, metadata=_help("store the record id of each row"))
     patch: str | None = field(
         default=None,

@@ -17,6 +17,7 @@ class EncodeCounts:
     structures: int = _count("structures read")
     rows: int = _count("rows written")
     tokens: int = _count("tokens written")
+    headers_left_out: int = _count("structures that say how a file is written (with --headers they are rows, too)")
     empty_structures: int = _count("structures that gave no token")
     endpoints: int = _count("incidences that were spelled")
     endpoints_without_pieces: int = _count("of these, those that gave no token: their surface is empty")

@@ -24,6 +24,7 @@ from lisdata.paths import StrPath
 from lisdata.runs import Job, JsonDict, OnProgress, Share, finish_shares, run_job, run_share
 from lisdata.settings import build_settings
 from lisdata.shards import IncidenceDataset
+from lisdata.shards.companions import find_settings
 from lisdata.shards.manifest import MANIFEST, file_entry
 from lisdata.shards.same_as import SameAs
 from lisdata.storage import everywhere
@@ -160,7 +161,8 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
     tokenizer = _load_sidecar(directory / plan["tokenizer"]["file"], config)
     roles = RoleVocabulary.read(directory / ROLES_FILE)
     same_as = _same_as_of(inputs.source, plan["dataset"]) if config.same_as else None
-    encoder = PartEncoder(part, config, tokenizer, roles, make_speller(inputs.labels), same_as)
+    left_out = None if config.headers else find_settings(dataset, part)
+    encoder = PartEncoder(part, config, tokenizer, roles, make_speller(inputs.labels), same_as, left_out)
     with TokenShardWriter(directory, f"part-{unit['name']}", schema) as writer:
         for rows in encoder:
             writer.append_batch(

@@ -94,8 +94,11 @@ class PartEncoder:
         roles: RoleVocabulary,
         speller: Speller,
         same_as: SameAs | None = None,
+        left_out: Bools | None = None,
     ) -> None:
+        """`left_out` are the structures of the part that become no rows, by default none."""
         self.counts = EncodeCounts()
+        self._left_out = left_out
         self._part, self._config, self._tokenizer, self._speller = part, config, tokenizer, speller
         self._roles = RoleTable.of_part(part, roles, config.unknown_role)
         self._vocabulary, self._has_unknown = roles, roles.has_unknown
@@ -123,15 +126,26 @@ class PartEncoder:
         return rows
 
     def _structures(self) -> Iterator[TokenRows]:
-        for rows in iter_slices(self._part):
+        for rows in self._slices():
             encoded = self._encode(rows)
             if self._config.context is None:  # else it goes on in the next row
                 self._refuse_long(rows, encoded.lengths)
-            self.counts.structures += rows.num_rows
             self.counts.empty_structures += int(np.count_nonzero(encoded.lengths == 0))
             if self._has_unknown:
                 self.counts.unknown_roles += int(np.count_nonzero(encoded.columns["role"] == 1))
             yield encoded.with_columns(self._config.columns)
+
+    def _slices(self) -> Iterator[StructureRows]:
+        at = 0
+        for rows in iter_slices(self._part):
+            self.counts.structures += rows.num_rows
+            kept = np.arange(rows.num_rows)
+            if self._left_out is not None:
+                kept = np.flatnonzero(~self._left_out[at : at + rows.num_rows])
+            at += rows.num_rows
+            self.counts.headers_left_out += rows.num_rows - len(kept)
+            if len(kept):
+                yield rows.take(kept)
 
     def _refuse_long(self, rows: StructureRows, lengths: Int64) -> None:
         limit = self._config.max_length

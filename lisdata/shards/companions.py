@@ -22,6 +22,7 @@ _LABELS: dict[str, tuple[str, ...]] = {
     "nary": ("layout",),
 }
 """Of each source that has such structures, the labels of their instances."""
+_SETTINGS = ("dialect", "header", "layout")
 _DATATYPES = {"xml": ("markup",)}
 """Of each source that has such structures, the datatypes of the contents that they show."""
 WHOLE_SOURCES = ("image",)
@@ -44,6 +45,12 @@ def find_companions(dataset: IncidenceDataset, part: Part) -> Bools:
 def find_headers(dataset: IncidenceDataset, part: Part) -> Bools:
     """Return which companions say all of it at once: each block that an input was read in may have the same again."""
     return _find_known(dataset, part, _LABELS, _first_labels)
+
+
+def find_settings(dataset: IncidenceDataset, part: Part) -> Bools:
+    """Return which headers say nothing but how their input is written: no name, value or attribute of what it is of."""
+    known = {source: tuple(label for label in labels if label in _SETTINGS) for source, labels in _LABELS.items()}
+    return _find_known(dataset, part, known, _first_labels)
 
 
 def _find_known(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lisdata
 from lisdata.contents import Content, Role, entity, word
 from lisdata.encoding import EncodeConfig, encode, load_tokenizer
 from lisdata.encoding.config import RDFS_LABEL
@@ -388,3 +389,27 @@ def test_label_columns_are_pairs_of_roles() -> None:
     config = EncodeConfig(surface="label", label_predicate="p", label_columns=("T#id=>T#name",))
 
     assert config.label_roles == (("p#subject", "p#object"), ("T#id", "T#name"))
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "data"),
+    [
+        ("csv", "a.csv", b"k,v\n1,x\n2,y\n"),
+        ("kgtk", "a.tsv", b"id\tnode1\tlabel\tnode2\ne1\tQ1\tP1\tQ2\ne2\tQ4\tP1\tQ3\n"),
+        ("nary", "a.txt", b"a\tr\tb\nb\tr\tc\n"),
+    ],
+)
+def test_what_says_how_a_file_is_written_is_no_row_unless_asked_for(
+    source: str, name: str, data: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    options = {"layout": "triples"} if source == "nary" else {}
+    structures = lisdata.convert(source, tmp_path / name, tmp_path / "d", options=options)["counts"]["structures"]
+
+    rows = lisdata.encode(tmp_path / "d", tmp_path / "t")
+    with_headers = lisdata.encode(tmp_path / "d", tmp_path / "all", headers=True)
+
+    num_headers = rows["report"]["headers_left_out"]
+    assert (rows["counts"]["rows"], num_headers) == (2, structures - 2)
+    assert num_headers > 0
+    assert (with_headers["counts"]["rows"], with_headers["report"]["headers_left_out"]) == (structures, 0)

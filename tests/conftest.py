@@ -20,6 +20,14 @@ settings.register_profile("untimed", deadline=None)  # no test fails because a m
 settings.load_profile("untimed")
 
 
+LONG = ("test_readme.py", "test_scale_benchmarks.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that several processes end at about the same time."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The root of the repository."""

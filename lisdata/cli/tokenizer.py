@@ -11,7 +11,7 @@ from lisdata.cli.options import CleanGroup, example
 from lisdata.cli.terminal import say
 
 
-@click.group(cls=CleanGroup, epilog=example("lisdata tokenizer train sample_data/text --to tokenizer.json --vocabulary-size 400"))
+@click.group(cls=CleanGroup, epilog=example("lisdata tokenizer train sample_data/text --to tokenizer.json"))
 def tokenizer() -> None:
     """Make the tokenizer that encode --tokenizer takes."""
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lisdata.interop.pyoxigraph_quads import from_pyoxigraph, to_pyoxigraph
     from lisdata.interop.rdflib_graphs import from_rdflib, to_rdflib
     from lisdata.loader import BatchCollator, Loader
+    from lisdata.models.devices import on_device
     from lisdata.regrouping import regroup
     from lisdata.selection import deduplicate, filter_dataset, reshard, sample, split
     from lisdata.shards import IncidenceDataset
@@ -72,6 +73,7 @@ _PUBLIC = {
     "import_tokens": "lisdata.token_formats",
     "merge": "lisdata.datasets",
     "networkx_from_structures": "lisdata.interop.networkx_graphs",
+    "on_device": "lisdata.models.devices",
     "open": "lisdata.datasets",
     "regroup": "lisdata.regrouping",
     "reshard": "lisdata.selection",
@@ -119,6 +121,7 @@ __all__ = [
     "import_tokens",
     "merge",
     "networkx_from_structures",
+    "on_device",
     "open",
     "regroup",
     "reshard",

@@ -169,13 +169,36 @@ def load_model(path: StrPath, *, labels: str | None = None) -> nn.Module:
     checkpoint = read_checkpoint(path)
     if labels is not None:
         check_facts({"labels": checkpoint.facts.get("labels")}, {"labels": labels}, path)
-    description = checkpoint.facts.get("model")
-    if description is None or find_mismatch(description, {"name": str, "config": dict}) is not None:
-        what = description.get("class") if isinstance(description, dict) else description
-        raise CheckpointError(f"{path}: expected a model of lisdata, found {what}")
-    model = build_model(description["name"], **description["config"])
+    name, config = _model_settings(checkpoint.facts, path)
+    model = build_model(name, **config)
     model.load_state_dict(checkpoint.tensors["model"])
     return model.eval()
+
+
+def read_model_settings(path: StrPath) -> tuple[str, dict[str, Any]]:
+    """Return the name and the settings of the model of the checkpoint at `path`, whose tensors are not read.
+
+    Raises CheckpointError for a model that is none of lisdata's.
+    """
+    return _model_settings(_read_index(Path(path))["facts"], path)
+
+
+def _model_settings(facts: Mapping[str, Any], place: StrPath) -> tuple[str, dict[str, Any]]:
+    description = facts.get("model")
+    if description is None or find_mismatch(description, {"name": str, "config": dict}) is not None:
+        what = description.get("class") if isinstance(description, dict) else description
+        raise CheckpointError(f"{place}: expected a model of lisdata, found {what}")
+    return description["name"], description["config"]
+
+
+def find_checkpoint(path: Path) -> Path:
+    """Return the checkpoint at `path`, or the newest in it or in its folder `checkpoints`; CheckpointError without."""
+    if (path / INDEX).exists():
+        return path
+    found = latest(path) or latest(path / "checkpoints")
+    if found is None:
+        raise CheckpointError(f"{path}: expected a checkpoint, or a folder of checkpoints, found none")
+    return found
 
 
 def _list_checkpoints(directory: Path) -> list[Path]:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from lisdata.errors import ExportError
+from lisdata.errors import ExportError, LisDataError
 from lisdata.exporters.conversion_losses import is_elsewhere
-from lisdata.exporters.format_scopes import refuse_lossy
+from lisdata.exporters.format_scopes import NotHeld, find_not_held, refuse_lossy
 from lisdata.exporters.targets import folder_paths, memory_path, moved_names, sweep_leftovers, target_names
 from lisdata.paths import StrPath
 from lisdata.registry import Exporter, ExportReport, load_exporter
@@ -105,8 +105,9 @@ def export(
         groups.setdefault(info.exporter, []).append(info)
     if not groups:
         raise ExportError(f"{path}: made in memory, not from a source: name a format (structures works for all)")
-    for name, infos in () if allow_losses else groups.items():
-        refuse_lossy(dataset, name, infos)
+    not_held = {name: find_not_held(dataset, name, infos) for name, infos in groups.items()}
+    for lost in () if allow_losses else filter(None, not_held.values()):
+        refuse_lossy(lost)
     exporters = {name: _with_prefixes(load_exporter(name), prefixes) for name in groups}
     suffixes: dict[str, str] = {name: getattr(exporter, "suffix", "") for name, exporter in exporters.items()}
     is_folder = target.is_dir() or len(chosen) > 1
@@ -123,18 +124,29 @@ def export(
         for name, infos in groups.items():
             _tell_moved_names(infos, dataset.inputs, suffix=suffixes[name])
     sweep_leftovers(folders)
-    reports = tuple(_export(exporters[name], dataset, target, infos) for name, infos in groups.items())
+    reports = tuple(_export(exporters[name], dataset, target, infos, not_held[name]) for name, infos in groups.items())
     if not dataset.inputs and not reports[0].files:
         raise ExportError(f"{path}: made in memory: expected a format for that (structures), found {format}")
     return reports
 
 
-def _export(exporter: Exporter, dataset: IncidenceDataset, target: Path, infos: list[InputInfo]) -> ExportReport:
-    """Write the inputs that the dataset has something of."""
+def _export(
+    exporter: Exporter, dataset: IncidenceDataset, target: Path, infos: list[InputInfo], not_held: NotHeld | None
+) -> ExportReport:
+    """Write the inputs that the dataset has something of; what is `not_held` is told as lost."""
     found = tuple(info for info in infos if not is_elsewhere(dataset, info))
     if infos and not found:
         return ExportReport(files=(), num_records=0, losses={})
-    return exporter.export(dataset, target, found)
+    try:
+        report = exporter.export(dataset, target, found)
+    except LisDataError as error:
+        if not_held is None:
+            raise
+        raise ExportError(
+            f"format {not_held.format} cannot be written of {not_held}, not even with losses: {not_held.advice} "
+            f"({error})"
+        ) from error
+    return report if not_held is None or report.losses else replace(report, losses=not_held.kinds)
 
 
 def _with_prefixes(exporter: Exporter, prefixes: Sequence[str]) -> Exporter:

@@ -16,16 +16,17 @@ from torch import nn
 
 from lisdata.checkpoints import latest, load_model
 from lisdata.encoding import EncodeConfig
-from lisdata.errors import RecipeError
+from lisdata.errors import LisDataError, RecipeError
 from lisdata.evaluation import LIS_TABLE_3, evaluate_by_kind, window_perplexity, write_context_report
 from lisdata.loader import BatchCollator, Loader
 from lisdata.metrics import NllSum
-from lisdata.models import build_model, find_model
+from lisdata.models import build_model, describe_model, find_model
+from lisdata.models.sipe_config import TAG_TABLES
 from lisdata.pipeline import DataFolders, open_tokens
 from lisdata.plots import plot_by_kind
 from lisdata.recipe import JsonDict, ModelStep, Recipe, recipe_settings
 from lisdata.recipe_tables import BY_KIND, DATA_KEYS, PERPLEXITY, data_settings, evaluate_settings
-from lisdata.schema import StructureKind
+from lisdata.schema import DEPREL_COLUMN, StructureKind
 from lisdata.special_tokens import mask_recipe, mask_settings, newline_id
 from lisdata.token_shards import TokenDataset
 from lisdata.token_shards.segments import DOCUMENT
@@ -53,6 +54,7 @@ from lisdata.training import (
     next_token_nll,
     train,
 )
+from lisdata.training.starting import find_trained, hash_weights, start_model
 
 OnTrain = Callable[[str], Callable[[Progress], None]]
 CHECKPOINT_EVERY = 100
@@ -79,13 +81,15 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
     for step in recipe.models:
         config = train_config(recipe)
         batches = batches_of(recipe, step, dataset, config)
+        model = untrained(recipe, step, dataset)
+        begins = {} if step.start is None else {"from_sha256": hash_weights(model)}
         result = train(
-            untrained(recipe, step, dataset),
+            model,
             batches,
             config,
             directory=DataFolders(root=root).model(step.label),
-            objective=objective_of(step),
-            facts={"labels": dataset.manifest["roles"]},
+            objective=objective_of(model),
+            facts={"labels": dataset.manifest["roles"]} | begins,
             on_progress=on_progress(step.label),
         )
         results.append(result)
@@ -94,10 +98,11 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
     return results
 
 
-def objective_of(step: ModelStep) -> Objective:
+def objective_of(model: nn.Module) -> Objective:
     """Return the loss of next or of masked tokens, with that of tags where the model predicts them."""
-    predicts_tags = step.settings.get("predicts_tags")
-    if find_model(step.model).is_masked:
+    description = describe_model(model)
+    predicts_tags = description["config"].get("predicts_tags")
+    if find_model(description["name"]).is_masked:
         return MaskedSipeObjective() if predicts_tags else masked_token_loss
     return SipeObjective() if predicts_tags else next_token_loss
 
@@ -132,7 +137,8 @@ def _check_model(recipe: Recipe, step: ModelStep, *, is_text_alone: bool) -> Non
     except ValueError as error:
         raise RecipeError(f"{recipe.path}: {error}") from error
     of_dataset = {k: v for k, v in _OF_DATASET.items() if k in _known(step)}
-    recipe_settings(entry.load_config_class(), of_dataset | step.settings, f"model {step.label}", recipe.path)
+    settings = of_dataset | step.settings if step.start is None else _started_settings(recipe, step)
+    recipe_settings(entry.load_config_class(), settings, f"model {step.label}", recipe.path)
     more = [name for name in entry.columns if name not in ("input_ids", DOCUMENT)]
     if is_text_alone and more:
         raise RecipeError(
@@ -146,7 +152,10 @@ def _known(step: ModelStep) -> set[str]:
 
 
 def untrained(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> nn.Module:
-    """Build a model with the vocabulary and roles of the dataset, its weights drawn under the recipe's seed."""
+    """Build a model with the vocabulary and roles of the dataset, its weights drawn under the recipe's seed.
+
+    One with a `start` is the trained model there, whose tokens those of the dataset have to be.
+    """
     known = _known(step)
     settings: JsonDict = {"vocabulary_size": dataset.schema.column("input_ids").maximum + 1}
     if "num_roles" in known:
@@ -155,7 +164,32 @@ def untrained(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> nn.Modu
         settings |= mask_settings(dataset)
     if "newline_id" in known:
         settings["newline_id"] = newline_id(dataset)
-    return build_model(step.model, seed=int(recipe.train.get("seed", 0)), **(settings | step.settings))
+    own = step.settings
+    if _reads_deprels(step):
+        own = {"num_deprels": dataset.schema.column(DEPREL_COLUMN).maximum + 1} | own
+    seed = int(recipe.train.get("seed", 0))
+    if step.start is None:
+        return build_model(step.model, seed=seed, **(settings | own))
+    trained = _started_settings(recipe, step, mask_id=settings.get("mask_id"))
+    for name, value in settings.items():
+        if trained[name] < value or (trained[name] != value and name in ("mask_id", "newline_id")):
+            raise RecipeError(
+                f"{recipe.path}: model {step.label}: expected the tokens of the trained model at {step.start}, of "
+                f"{name} {trained[name]}, found those of {name} {value}"
+            )
+    return start_model(Path(step.start), seed=seed, mask_id=settings.get("mask_id"), **own)
+
+
+def _started_settings(recipe: Recipe, step: ModelStep, *, mask_id: int | None = 0) -> JsonDict:
+    """Return the settings of the trained model that a step begins with, changed by its own."""
+    try:
+        trained = find_trained(Path(step.start or ""), mask_id=mask_id)
+        settings = trained.changed(step.settings)
+    except (LisDataError, ValueError) as error:
+        raise RecipeError(f"{recipe.path}: model {step.label}: from: {error}") from error
+    if trained.name != step.model:
+        raise RecipeError(f"{recipe.path}: model {step.label}: {step.start} is a {trained.name}, not a {step.model}")
+    return settings
 
 
 def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: TrainConfig) -> BatchSource:
@@ -171,7 +205,7 @@ def batches_of(recipe: Recipe, step: ModelStep, dataset: TokenDataset, config: T
         except ValueError as error:
             raise RecipeError(f"{recipe.path}: train: {error}") from error
     check_columns(recipe, step, dataset)
-    wanted = (*find_model(step.model).columns, "target")
+    wanted = (*_columns(step), "target")
     chosen = (*(c for c in wanted if c in dataset.columns and c != DOCUMENT), DOCUMENT)
     loader = Loader(dataset, config.batch_size, seed=config.seed, tail="drop", columns=chosen)
     facts = {"dataset": dataset.fingerprint, "batch_size": config.batch_size, "seed": config.seed}
@@ -188,13 +222,24 @@ def _masks(recipe: Recipe, dataset: TokenDataset) -> MaskRecipe:
     return mask_recipe(dataset, rate=data_settings(recipe).mask_rate, seed=int(recipe.train.get("seed", 0)))
 
 
+def _reads_deprels(step: ModelStep) -> bool:
+    """Tell whether a model adds dependency relations to its tag vectors."""
+    return DEPREL_COLUMN in TAG_TABLES.get(step.settings.get("tag_tables", ""), ())
+
+
+def _columns(step: ModelStep) -> tuple[str, ...]:
+    """Return the columns that a model reads."""
+    entry = find_model(step.model)
+    return (*entry.columns, *entry.optional_columns) if _reads_deprels(step) else entry.columns
+
+
 def check_columns(recipe: Recipe, step: ModelStep, dataset: TokenDataset) -> None:
     """Raise RecipeError when the dataset lacks a column of the model, or packs structures that it cannot keep apart."""
     _check_columns(recipe, step, dataset.columns, is_packed=DOCUMENT in dataset.schema.names)
 
 
 def _check_columns(recipe: Recipe, step: ModelStep, stored: Sequence[str], *, is_packed: bool) -> None:
-    columns = find_model(step.model).columns
+    columns = _columns(step)
     missing = [name for name in columns if name != DOCUMENT and name not in stored]
     if missing:
         raise RecipeError(

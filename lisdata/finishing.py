@@ -15,7 +15,16 @@ def finish(to: StrPath) -> JsonDict:
 
     Raises RunError, naming the ranks that have units to do, when some are not done.
     """
-    plan = read_sealed(Path(to) / PLAN)
+    from lisdata.regrouping import UNSORTED, in_first_stage
+
+    directory = Path(to)
+    if in_first_stage(directory):
+        from lisdata.regrouping import finish as finish_regrouping
+
+        return finish_regrouping(to)
+    if (directory / UNSORTED / PLAN).exists() and not (directory / PLAN).exists():
+        raise PlanError(f"{to}: expected a run that ranks do, found convert --sort-by: the same command goes on")
+    plan = read_sealed(directory / PLAN)
     if "converter" in plan:
         from lisdata.conversion import finish as finish_conversion
 

@@ -8,10 +8,9 @@ import stat
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import fsspec
@@ -32,6 +31,7 @@ MEBIBYTE = 1 << 20
 BLOCK_BYTES = 16 * MEBIBYTE
 MAX_LINE_BYTES = 256 * MEBIBYTE
 WHOLE_DIGEST_BYTES = 64 * MEBIBYTE
+_LOOKS = 3
 DATASET_MARK = b'"format": "lisdata-'  # in every plan and manifest of this project, even a damaged one
 
 
@@ -42,7 +42,8 @@ class InputFile:
     `index` is its number in the plan, `name` its path below the folder the user named, `size` its bytes as stored,
     `digest` that of its size and content (of a file above 64 MiB, of pieces spread over it) and `scope` what keeps its
     blank nodes and record ids apart. `max_expansion` is how many bytes one of the file, be it compressed or an archive,
-    may expand to, once it expands to more than 256 MiB.
+    may expand to, once it expands to more than 256 MiB. `changed` is when it last changed, as far as that is known, at
+    the time of its digest.
     """
 
     index: int
@@ -53,6 +54,7 @@ class InputFile:
     scope: str
     compression: str | None
     max_expansion: int = MAX_EXPANSION
+    changed: str | None = field(default=None, compare=False)
 
     def open(self, point: SeekPoint = BEGIN) -> BinaryIO:
         """Open the decompressed bytes; all gzip members, bzip2 and xz streams and zstd frames are read.
@@ -63,15 +65,16 @@ class InputFile:
         begin = (point.bit, point.offset)
         return decompressed(_open(self.path), self.compression, self.name, limit=self.most_expanded, begin=begin)
 
-    def find_seek_points(self, spacing: int) -> SeekIndex | None:
+    def find_seek_points(self, spacing: int, on_bytes: Callable[[int], None] | None = None) -> SeekIndex | None:
         """Return where decompression may begin in the midst, about every `spacing` bytes; None if only at the begin.
 
-        A URL has no points: to find them all of it is read.
+        A URL has no points: to find them all of it is read. `on_bytes` is told, now and then, how many bytes of the
+        stored file that was done for.
         """
         if self.compression is None or not self.is_local:
             return None
         opened = partial(_open, self.path)
-        return find_seek_points(opened, self.compression, spacing=spacing, limit=self.most_expanded)
+        return find_seek_points(opened, self.compression, spacing=spacing, limit=self.most_expanded, on_bytes=on_bytes)
 
     @property
     def most_expanded(self) -> int:
@@ -244,7 +247,7 @@ def find_inputs(
     for wanted, full in found:
         if not _is_utf8(wanted):
             raise PlanError(f"{wanted!r}: expected a file name in UTF-8")
-        size, digest, compression = _quick_digest(full)
+        (size, digest, compression), changed = _digest_at_rest(full)
         name = next(n for copy in count(1) if (n := wanted if copy == 1 else f"{copy}/{wanted}") not in names)
         file = InputFile(
             index=len(after) + len(files),
@@ -255,6 +258,7 @@ def find_inputs(
             scope=f"{digest}~{seen[digest]}" if seen[digest] else digest,
             compression=compression,
             max_expansion=max_expansion,
+            changed=changed,
         )
         if leave_out is not None and leave_out(file):
             continue
@@ -262,6 +266,15 @@ def find_inputs(
         seen[digest] += 1
         files.append(file)
     return files
+
+
+def _digest_at_rest(path: str) -> tuple[tuple[int, str, str | None], str | None]:
+    """Return what `_quick_digest` gives, and the time of the change that it was made after and no other followed."""
+    for _ in range(_LOOKS):
+        before, found = time_of_change(path), _quick_digest(path)
+        if time_of_change(path) == before:
+            return found, before
+    raise PlanError(f"{path}: changes while it is read; convert it when all of it is written")
 
 
 def is_unchanged(file: InputFile) -> bool:
@@ -293,7 +306,8 @@ def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[t
     else:
         raise PlanError(f"{path}: no such file or folder")
     is_local = isinstance(fs, LocalFileSystem)
-    kept = [(name, p) for name, p in found if exclude is None or not _is_below(fs, p, exclude)]
+    is_excluded = _is_below(fs, exclude) if exclude is not None else None
+    kept = [(name, p) for name, p in found if is_excluded is None or not is_excluded(p)]
     return [(name, p if is_local else fs.unstrip_protocol(p)) for name, p in kept]
 
 
@@ -328,14 +342,19 @@ def _open(path: str) -> BinaryIO:
     return open(path, "rb")
 
 
-def _is_below(fs: Any, path: str, folder: str) -> bool:
-    """Tell whether a file lies in `folder`, by whatever names and links the two are reached."""
+def _is_below(fs: Any, folder: str) -> Callable[[str], bool]:
+    """Return what tells whether a file lies in `folder`, by whatever names and links the two are reached."""
     other, root = _file_system(folder)
     if fs.protocol != other.protocol:
-        return False
-    if isinstance(fs, LocalFileSystem):
-        return Path(path).resolve().is_relative_to(Path(root).resolve())
-    return path.startswith(root.rstrip("/") + "/")
+        return lambda path: False
+    if not isinstance(fs, LocalFileSystem):
+        return lambda path: path.startswith(root.rstrip("/") + "/")
+
+    def whole(path: str) -> str:
+        return os.path.join(os.path.normcase(os.path.realpath(path)), "")
+
+    real_root = whole(root)
+    return lambda path: whole(path).startswith(real_root)
 
 
 def _is_mark_of_dataset(fs: Any, path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -145,6 +146,31 @@ def plot_overheads(
     axes.set(ylabel="step time beyond the RoPE model's (%)")
     axes.grid(alpha=0.3, axis="y")
     axes.legend(fontsize="small")
+    _write(figure, path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPanel:
+    """A figure by depth, 0 to 1: mean over seeds and their standard deviation, if there is one; and the paper's."""
+
+    label: str
+    points: Mapping[float, tuple[float, float | None]]
+    published: Mapping[float, float]
+
+
+def plot_layer_sweep(panels: Sequence[SweepPanel], path: Path) -> None:
+    """Draw figures against the share of layers that take no tags, one panel a figure, as a PNG."""
+    figure = _new_figure()
+    figure.set_size_inches(5 * len(panels), 4)
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        means = [mean for mean, _ in panel.points.values()]
+        bars = [deviation or 0.0 for _, deviation in panel.points.values()]
+        axes.errorbar(list(panel.points), means, bars, marker="o", markersize=4, capsize=2, label="here")
+        axes.plot(list(panel.published), list(panel.published.values()), ":", marker=".", color="k", label="paper")
+        axes.axhline(0, color="grey", linewidth=0.8)
+        axes.set(xlabel="share of layers without tags, the first ones", ylabel=panel.label)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
     _write(figure, path)
 
 

@@ -16,6 +16,7 @@ JsonDict = dict[str, Any]
 CHARACTERS = "chars"  # the tokenizer that is no file
 _ENCODE_PATHS = ("tokenizer", "vocabulary", "labels", "label_table")
 _TABLES = ("name", "summary", "source", "encode", "model", "train", "evaluate")
+_MODEL_KEYS = ("name", "label", "from")
 _SETTING_KEYS = ("on_error", "unit_mib", "compression", "max_expansion")
 _SOURCE_KEYS = ("name", "source", "path", "options", "sort_by", *_SETTING_KEYS)
 
@@ -34,11 +35,15 @@ class SourceStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStep:
-    """One `[[model]]`: a registered model under a label, with its settings."""
+    """One `[[model]]`: a registered model under a label, with its settings.
+
+    `start` ("from" in the file) is a trained model that it begins as, a checkpoint or a folder of Hugging Face's.
+    """
 
     label: str
     model: str
     settings: JsonDict = field(default_factory=dict)
+    start: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +179,12 @@ def _model(step: JsonDict, path: Path) -> ModelStep:
     if "name" not in step:
         raise RecipeError(f"{path}: expected a table [[model]] with a name, found {step!r}")
     known = recipe_settings(_ModelTable, {k: step[k] for k in ("name", "label") if k in step}, "model", path)
-    settings = {k: v for k, v in step.items() if k not in ("name", "label")}
-    return ModelStep(label=known.name if known.label is None else known.label, model=known.name, settings=settings)
+    settings = {k: v for k, v in step.items() if k not in _MODEL_KEYS}
+    start = step.get("from")
+    if start is not None and (not isinstance(start, str) or not start):
+        raise RecipeError(f"{path}: model: from: expected the path of a trained model, got {start!r}")
+    label = known.name if known.label is None else known.label
+    return ModelStep(label=label, model=known.name, settings=settings, start=start)
 
 
 def _refuse_folders(names: list[str], what: str, path: Path) -> None:
@@ -201,6 +210,9 @@ def _anchor_paths(data: JsonDict, folder: Path) -> None:
         if isinstance(step, dict):
             _anchor(step, ("path",), folder)
             _anchor(step.get("options"), ("schema",), folder)
+    models = data.get("model")
+    for step in models if isinstance(models, list) else [models]:
+        _anchor(step, ("from",), folder)
     encode = data.get("encode")
     if isinstance(encode, dict):
         _anchor(encode, tuple(name for name in _ENCODE_PATHS if encode.get(name) != CHARACTERS), folder)

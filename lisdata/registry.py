@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -174,6 +175,7 @@ EXPORTERS = {
     "wikidata-rdf": "lisdata.exporters.wikidata_rdf:WIKIDATA_RDF",
     "xml": "lisdata.exporters.xml:XML",
 }
+_MOST_SIMILAR, _LIKENESS = 3, 0.7
 _GROUPS = {"sources": SOURCES, "converters": CONVERTERS, "exporters": EXPORTERS}
 
 
@@ -191,7 +193,16 @@ def _load(group: str, name: str) -> Any:
     for entry in entry_points(group=f"lisdata.{group}"):
         if entry.name == name:
             return entry.load()
-    raise ValueError(f"no {group.removesuffix('s')} is called {name!r}: expected one of {', '.join(names(group))}")
+    guess = f"did you mean {' or '.join(near)}? There are" if (near := find_similar(group, name)) else "expected one of"
+    raise ValueError(f"no {group.removesuffix('s')} is called {name!r}: {guess} {', '.join(names(group))}")
+
+
+def find_similar(group: str, name: str) -> tuple[str, ...]:
+    """Return the names of `group` that someone who wrote `name` may mean: those spelled like it, and of its suffix."""
+    known, suffix = names(group), "." + name.lower().rpartition(".")[2]
+    by_suffix = [source for source in names("sources") if source in known and suffix in load_source(source).suffixes]
+    alike = [] if "." in name else get_close_matches(name.lower(), known, _MOST_SIMILAR, _LIKENESS)
+    return tuple(dict.fromkeys([*alike, *by_suffix]))[:_MOST_SIMILAR]
 
 
 def load_source(name: str) -> Source:

@@ -161,6 +161,7 @@ TOKEN_COLUMNS = (
     "occurrence",
     "content",
 )
+DEPREL_COLUMN = "deprel"  # only where it is asked for
 
 
 def check_schema(found: pa.Schema, expected: pa.Schema, what: str) -> None:

@@ -63,22 +63,29 @@ class SeekIndex:
 
 
 def find_seek_points(
-    opened: Callable[[], BinaryIO], compression: str, *, spacing: int, limit: int, threads: int | None = None
+    opened: Callable[[], BinaryIO],
+    compression: str,
+    *,
+    spacing: int,
+    limit: int,
+    threads: int | None = None,
+    on_bytes: Callable[[int], None] | None = None,
 ) -> SeekIndex | None:
     """Return points about `spacing` bytes apart; None, without decompressing it, for a file that is one member.
 
     `opened` opens the file as stored; what decompresses to more than `limit` bytes has no points behind them. The
-    points do not depend on `threads`.
+    points do not depend on `threads`. `on_bytes` is told how many bytes of the stored file are done.
     """
+    points = _Points(spacing, limit, on_bytes or (lambda _: None))
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         try:
             if compression == "bz2":
-                return _index_blocks(opened, _Points(spacing, limit), pool)
+                return _index_blocks(opened, points, pool)
             with opened() as raw:
                 begins = list(_member_begins(raw, _MEMBERS[compression], max(1, spacing // _STORED_SPACING)))
             if len(begins) < 2:
                 return None
-            return _index_members(opened, compression, begins, _Points(spacing, limit), pool)
+            return _index_members(opened, compression, begins, points, pool)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -102,14 +109,16 @@ class _Stretch:
 class _Points:
     """Adds up stretches of a file; keeps points that are `spacing` apart, up to `limit` bytes."""
 
-    def __init__(self, spacing: int, limit: int) -> None:
+    def __init__(self, spacing: int, limit: int, on_bytes: Callable[[int], None]) -> None:
         self.limit = limit
+        self._on_bytes = on_bytes
         self.kept = [BEGIN]
         self._spacing = spacing
         self._offset = self._newlines = self._line_begin = 0
 
     def keep(self, bit: int) -> None:
         """Keep the point where we are, if it is far enough from the last."""
+        self._on_bytes(bit // 8)
         if self._offset >= self.kept[-1].offset + self._spacing:
             self.kept.append(SeekPoint(bit, self._offset, self._newlines, self._line_begin))
 

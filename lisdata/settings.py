@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -29,6 +30,17 @@ def build_settings(kind: type[T], values: Mapping[str, Any], what: str) -> T:
     if missing:
         raise ValueError(f"{what} needs {', '.join(missing)}")
     return kind(**{name: _checked(value, hints[name], f"{what}: {name}") for name, value in values.items()})
+
+
+def parse_change(change: str) -> tuple[str, Any]:
+    """Return the name and the value of a setting that KEY=VALUE gives: the value as TOML reads it, else as text."""
+    key, equals, text = change.partition("=")
+    if not equals or not key:
+        raise ValueError(f"--set {change}: expected KEY=VALUE")
+    try:
+        return key, tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, text
 
 
 def _checked(value: Any, hint: Any, what: str) -> Any:

@@ -18,12 +18,16 @@ Batch = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a batch: its tokens, the two tag vectors of each, and its documents."""
+    """A row of a batch: its tokens, the vectors of each of its tags by table, and its documents."""
 
     ids: Tensor
-    t: Tensor
-    n: Tensor
+    vectors: dict[str, Tensor]
     document: Tensor
+
+    @property
+    def tag_vector(self) -> Tensor:
+        """What the vectors of a position add up to."""
+        return torch.stack(list(self.vectors.values())).sum(0)
 
     @property
     def position(self) -> list[int]:
@@ -52,15 +56,14 @@ def naive_logits(model: Encoder, batch: Batch) -> Tensor:
 
 
 def to_row(model: Encoder, row: Batch) -> Row:
-    vectors = torch.zeros(2, len(row["input_ids"]), model.config.width, dtype=torch.float64)
-    tables = model.tags.tables
-    if tables is not None:
-        for place, (t, n) in enumerate(zip(row["terminal"].tolist(), row["nonterminal"].tolist(), strict=True)):
-            if t != -100:
-                vectors[0, place] = tables.terminal[t]
-            if n != -100:
-                vectors[1, place] = tables.nonterminal[n]
-    return Row(row["input_ids"], *vectors, row["document"])
+    vectors = {}
+    if model.tags.tables is not None:
+        for name, table in model.tags.tables.named_parameters():
+            vectors[name] = torch.zeros(len(row["input_ids"]), model.config.width, dtype=torch.float64)
+            for place, tag in enumerate(row[name].tolist()):
+                if tag != -100:
+                    vectors[name][place] = table[tag]
+    return Row(row["input_ids"], vectors, row["document"])
 
 
 def _logits_of_row(model: Encoder, row: Row) -> Tensor:
@@ -88,10 +91,10 @@ def fuse(model: Encoder, x: Tensor, row: Row) -> tuple[Tensor, Tensor | int]:
     if fusion is None:
         return x, 0
     if fusion.fusion == "concat":
-        return torch.cat([x, row.t, row.n], dim=1) @ fusion.projection.weight.T, 0
+        return torch.cat([x, *row.vectors.values()], dim=1) @ fusion.projection.weight.T, 0
     if fusion.fusion == "alpha":
-        return fusion.alpha * x + (1 - fusion.alpha) * (row.t + row.n), 0
-    return (x, row.t + row.n) if fusion.fusion == "residual" else (x + row.t + row.n, 0)
+        return fusion.alpha * x + (1 - fusion.alpha) * row.tag_vector, 0
+    return (x, row.tag_vector) if fusion.fusion == "residual" else (x + row.tag_vector, 0)
 
 
 def tags_of_layer(model: Encoder, layer: int, row: Row) -> Tags:
@@ -103,8 +106,11 @@ def tags_of_layer(model: Encoder, layer: int, row: Row) -> Tags:
     for name in ("agreement", "key", "value"):
         projection = getattr(projections, name)
         if projection is not None:
-            other = projection.weight if projection.nonterminal_weight is None else projection.nonterminal_weight
-            images[name] = row.t @ projection.weight.T + row.n @ other.T
+            images[name] = torch.zeros(len(row.ids), len(projection.weight), dtype=torch.float64)
+            for table, vectors in row.vectors.items():
+                is_other = table == "nonterminal" and projection.nonterminal_weight is not None
+                weight = projection.nonterminal_weight if is_other else projection.weight
+                images[name] = images[name] + vectors @ weight.T
     return Tags(**images)
 
 

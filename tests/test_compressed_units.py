@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from lisdata.errors import BadRecordError, PlanError
 from lisdata.exporters.text import TEXT
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.registry import load_source
+from lisdata.runs import Progress
 from lisdata.seek_points import find_seek_points
 from lisdata.shards import IncidenceDataset, verify_dataset
 from lisdata.shards.manifest import read_sealed
@@ -236,3 +238,37 @@ def test_a_source_that_reads_files_whole_and_a_small_file_are_not_looked_at(
     small = plan_conversion(ConvertConfig(source="jsonl", unit_mib=64), compressed, tmp_path / "d")[1]
 
     assert [unit["slices"] for unit in plan["units"] + small["units"]] == [[{"file": 0, "begin": 0, "end": None}]] * 2
+
+
+@pytest.mark.parametrize("other", ["cut", "another", "plain"])
+@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
+def test_a_file_that_is_replaced_while_it_is_converted_is_told_as_that_not_as_damage(
+    compressed: Path, other: str, on_error: str, tmp_path: Path
+) -> None:
+    data = compressed.read_bytes()
+    written = write_members(tmp_path / f"b{compressed.suffix}", b"".join(reversed(LINES))).read_bytes()
+    found = {"cut": data[: len(data) // 2], "another": written, "plain": b"".join(LINES)}[other]
+
+    def replace_it(progress: Progress) -> None:
+        if progress.num_done == 1:
+            compressed.write_bytes(found)
+
+    with pytest.raises(PlanError, match=rf"lines\.jsonl\{compressed.suffix}: changed while it was converted"):
+        convert("jsonl", compressed, tmp_path / "d", unit_mib=1, on_progress=replace_it, on_error=on_error)
+
+
+def test_reading_a_large_file_ahead_is_told_as_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    compressed = write_members(tmp_path / "lines.jsonl.bz2", b"".join(LINES))
+    for name, value in (("_LARGE_BYTES", 1), ("_SECONDS_BETWEEN_NOTES", 0)):
+        monkeypatch.setattr(slices, name, value)
+
+    with caplog.at_level("INFO", logger="lisdata.conversion"):
+        plan_conversion(ConvertConfig(source="jsonl", unit_mib=1), compressed, tmp_path / "d")
+
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0] == "lines.jsonl.bz2: reading it once to see where it can be cut"
+    assert len(told) > 5
+    later = re.compile(r"lines.jsonl.bz2: read \d+ of \d+ MB to see where .*, \d+ s left")
+    assert all(later.fullmatch(line) for line in told[1:])

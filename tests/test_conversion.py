@@ -281,6 +281,51 @@ def test_an_input_that_changes_while_it_is_converted_is_refused(
     assert manifest["counts"] == convert("text", path, tmp_path / "anew")["counts"]
 
 
+def _change_after(name: str, module: Any, path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a function of a module followed, some times, by a change of a file."""
+    function, left = getattr(module, name), [times]
+
+    def call(*arguments: Any, **settings: Any) -> Any:
+        found = function(*arguments, **settings)
+        if left[0]:
+            left[0] -= 1
+            path.write_bytes(path.read_bytes() + b"a line more\n")
+            os.utime(path, (left[0], left[0]))
+        return found
+
+    monkeypatch.setattr(module, name, call)
+
+
+def test_what_changes_between_its_digest_and_the_look_at_its_time_is_read_as_it_is_then(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(shutil.copyfile(text, tmp_path / "a.txt"))
+    _change_after("_quick_digest", inputs, path, 1, monkeypatch)
+
+    manifest = convert("text", path, tmp_path / "data")
+
+    assert manifest["inputs"][0]["size"] == path.stat().st_size
+    assert convert("text", path, tmp_path / "data") == manifest
+
+
+def test_an_input_that_never_rests_is_refused(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(shutil.copyfile(text, tmp_path / "a.txt"))
+    _change_after("_quick_digest", inputs, path, 99, monkeypatch)
+
+    with pytest.raises(PlanError, match=r"a\.txt: changes while it is read; convert it when all of it is written"):
+        convert("text", path, tmp_path / "data")
+
+
+def test_an_input_that_changes_between_its_digest_and_its_units_is_refused(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(shutil.copyfile(text, tmp_path / "a.txt"))
+    _change_after("find_inputs", lisdata.conversion.planning, path, 1, monkeypatch)
+
+    with pytest.raises(PlanError, match=r"a\.txt: changed while it was converted; --replan converts it again"):
+        convert("text", path, tmp_path / "data")
+
+
 def test_an_input_that_is_removed_behind_its_units_is_none_that_changed(text: Path, tmp_path: Path) -> None:
     path = Path(shutil.copyfile(text, tmp_path / "a.txt"))
 
@@ -377,7 +422,7 @@ def test_a_setting_that_is_none_is_refused(settings: dict[str, Any], message: st
 
 
 def test_an_unknown_source_is_refused_with_the_known_ones(text: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no source is called 'prose': expected one of .*ntriples.*text"):
+    with pytest.raises(ValueError, match=r"no source is called 'prose': did you mean parsed\? There are .*text"):
         convert("prose", text, tmp_path / "d")
 
 

@@ -428,6 +428,12 @@ def test_the_learning_rate_rises_then_falls_to_nothing() -> None:
     assert rates[2:] == sorted(rates[2:], reverse=True)
     assert 0 < rates[-1] < 0.05
     assert replace(config, schedule="constant").learning_rate_at(9) == 1.0
+    assert replace(config, schedule="linear").learning_rate_at(6) == 0.5
+
+
+def test_epsilon_is_a_condition_of_resuming_where_it_is_not_the_usual_one() -> None:
+    assert "epsilon" not in CONFIG.trajectory()
+    assert replace(CONFIG, epsilon=1e-6).trajectory() == CONFIG.trajectory() | {"epsilon": 1e-6}
 
 
 @pytest.mark.parametrize(
@@ -440,7 +446,8 @@ def test_the_learning_rate_rises_then_falls_to_nothing() -> None:
         {"clip_norm": -1.0},
         {"weight_decay": -0.1},
         {"num_warmup_steps": 7},
-        {"schedule": "linear"},
+        {"schedule": "stepwise"},
+        {"epsilon": 0.0},
         {"precision": "fp16"},
         {"seed": -1},
         {"checkpoint_every": 0},

@@ -2,6 +2,7 @@
 
 from lisdata.alignment.audit import audit
 from lisdata.alignment.audit_report import AuditReport, LevelReport
+from lisdata.alignment.matches import SameAsMatches, count_matches
 from lisdata.alignment.meeting import Meeting, MeetingReport, find_meetings
 from lisdata.alignment.same_as import collect_same_as, write_same_as
 
@@ -10,8 +11,10 @@ __all__ = [
     "LevelReport",
     "Meeting",
     "MeetingReport",
+    "SameAsMatches",
     "audit",
     "collect_same_as",
+    "count_matches",
     "find_meetings",
     "write_same_as",
 ]

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from lisdata.alignment.audit_report import AuditReport, LevelReport
 from lisdata.alignment.examples import describe_place
-from lisdata.alignment.fact_files import FactFiles, Place
-from lisdata.alignment.facts import LEVELS, Facts, iter_facts
+from lisdata.alignment.fact_files import FactFiles, Origins, Place
+from lisdata.alignment.facts import LEVELS, iter_facts
 from lisdata.alignment.rereading import read_export
 from lisdata.alignment.token_audit import audit_tokens, is_token_dataset
 from lisdata.paths import StrPath
 from lisdata.shards import IncidenceDataset, Part
-from lisdata.shards.companions import find_headers
+from lisdata.shards.companions import file_numbers, find_headers
 from lisdata.shards.joined_inputs import JoinedDataset, join_inputs
 from lisdata.shards.manifest import MANIFEST
 
@@ -111,13 +108,11 @@ def _compare(sides: tuple[_Side, _Side], folder: Path, ordinals: bool, num_examp
     (folder / "facts").mkdir()
     files = FactFiles(folder / "facts", 2 * num_facts)
     for number, side in enumerate(sides):
+        first = _first_inputs(side)
         for index, (dataset, part) in enumerate(side.parts):
-            if isinstance(dataset, JoinedDataset):
-                is_repeated = dataset.find_repeats(part)
-            else:
-                is_repeated = find_headers(dataset, part)
+            origins = _origins(dataset, part, first[id(dataset)])
             for facts in iter_facts(part, side.scopes, ordinals=ordinals):
-                files.add(number, index, _counted_once(facts, is_repeated))
+                files.add(number, index, facts, origins)
             part.release()
     levels = []
     for level in LEVELS:
@@ -141,9 +136,18 @@ def _compare(sides: tuple[_Side, _Side], folder: Path, ordinals: bool, num_examp
     )
 
 
-def _counted_once(facts: Facts, is_repeated: npt.NDArray[np.bool_]) -> Facts:
-    """Count facts of the marked structures once, however many shares or blocks of an input have them."""
-    return facts if facts.level == "contents" else replace(facts, is_once=facts.is_once | is_repeated[facts.row])
+def _first_inputs(side: _Side) -> dict[int, int]:
+    """Return by id of each dataset of a side the number of its first input among those of all."""
+    sizes = [1 + len(dataset.manifest["inputs"]) for dataset in side.datasets]  # one for what has no input
+    return {id(dataset): sum(sizes[:place]) for place, dataset in enumerate(side.datasets)}
+
+
+def _origins(dataset: IncidenceDataset, part: Part, first: int) -> Origins:
+    """Return what FactFiles is to know of the structures of a part; shares of one input are that input."""
+    numbers = file_numbers(part)
+    if not isinstance(dataset, JoinedDataset):
+        return Origins(input=first + 1 + numbers, is_header=find_headers(dataset, part))
+    return Origins(input=first + 1 + dataset.first_members(numbers), is_header=dataset.find_repeats(part))
 
 
 def _examples(side: _Side, level: str, places: tuple[Place, ...]) -> Iterator[str]:

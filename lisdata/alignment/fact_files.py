@@ -14,10 +14,28 @@ from lisdata.kernels.groups import number_pairs
 
 FACTS_A_BUCKET = 1 << 22
 MAX_BUCKETS = 256
-_ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("part", "<u4"), ("row", "<u4"), ("item", "<u4"), ("once", "?")])
+_ROW = np.dtype(
+    [
+        ("high", "<u8"), ("low", "<u8"), ("part", "<u4"), ("row", "<u4"), ("item", "<u4"), ("input", "<u4"),
+        ("once", "?"), ("header", "?"),
+    ]
+)  # fmt: skip
 Rows = npt.NDArray[np.void]
+Int64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Place = tuple[int, int, int]
 """Number of the part among all of its side, row, and number of the instance or incidence in the row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origins:
+    """Of each structure of a part, the number of its input among all of its side, and whether it is a header of it.
+
+    Each block that an input was read in may have the same header: its facts count once an input.
+    """
+
+    input: Int64
+    is_header: Bools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +61,14 @@ class FactFiles:
         self._directory = directory
         self._num_buckets = min(MAX_BUCKETS, 1 + num_facts // FACTS_A_BUCKET)
 
-    def add(self, side: int, part: int, facts: Facts) -> None:
-        """Append facts of part number `part` of a side (0 or 1)."""
+    def add(self, side: int, part: int, facts: Facts, origins: Origins | None = None) -> None:
+        """Append facts of part number `part` of a side (0 or 1); without `origins` none is a header's."""
         rows = np.empty(len(facts.row), _ROW)
         rows["high"], rows["low"] = facts.digest[:, 0], facts.digest[:, 1]
         rows["part"], rows["row"], rows["item"], rows["once"] = part, facts.row, facts.item, facts.is_once
+        has_origin = origins is not None and facts.level != "contents"
+        rows["input"] = origins.input[facts.row] if origins is not None and has_origin else 0
+        rows["header"] = origins.is_header[facts.row] if origins is not None and has_origin else False
         bucket = rows["high"] % np.uint64(self._num_buckets)
         for number in np.unique(bucket).tolist():
             with self._path(side, facts.level, number).open("ab") as stream:
@@ -77,11 +98,13 @@ class FactFiles:
         rows = np.concatenate(sides)
         distinct, number = number_pairs(np.stack([rows["high"], rows["low"]], axis=1))
         size = len(distinct)
-        is_once = np.zeros(size, np.bool_)
+        is_once, is_header = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
         is_once[number[rows["once"]]] = True
+        is_header[number[rows["header"]]] = True
         numbers = np.split(number, [len(sides[0])])
         found = [np.bincount(n, minlength=size) for n in numbers]
         for side in (0, 1):
+            found[side] = np.where(is_header, _num_inputs(sides[side], numbers[side], is_header), found[side])
             found[side] = np.where(is_once, np.minimum(found[side], 1), found[side])
             counts[f"duplicates {side}"] += int((found[side] - (found[side] > 0)).sum())
             counts[f"total {side}"] += int(found[side].sum())
@@ -99,6 +122,13 @@ class FactFiles:
 
     def _path(self, side: int, level: str, bucket: int) -> Path:
         return self._directory / f"{side}-{level}-{bucket}"
+
+
+def _num_inputs(rows: Rows, number: Int64, is_header: Bools) -> Int64:
+    """Return how many inputs have each digest, where it is a header's; 0 elsewhere."""
+    at = np.flatnonzero(is_header[number])
+    pairs = np.unique(np.stack([number[at], rows["input"][at].astype(np.int64)]), axis=1)
+    return np.bincount(pairs[0], minlength=len(is_header))
 
 
 def _last_copies(rows: Rows, number: npt.NDArray[np.int64], surplus: npt.NDArray[np.int64]) -> Rows:

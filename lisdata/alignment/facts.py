@@ -7,7 +7,8 @@
 * A *document* is the kind of a structure and its bytes or its tensor (dtype, shape, values).
 
 Contents count once a side, and so does what an RDF 1.2 triple term is of: each structure that shows the term says it
-again, with an ordinal of its own, so that how often depends on the grouping. All else counts as often as it comes.
+again, with an ordinal of its own, so that how often depends on the grouping. What tells how an input was written counts
+once an input (`fact_files.Origins`). All else counts as often as it comes.
 
 How facts are grouped into structures, record ids, spans and hexatags (which follow from heads) are not compared. The
 participants are added up after mixing, so that their order does not matter: two different multisets agree by chance

@@ -38,7 +38,8 @@ def audit_tokens(before: StrPath, after: StrPath, *, num_examples: int = 5) -> A
 
     Level "rows" compares all columns that both have, kinds and record ids too; "tokens" the ids alone, which tells
     whether it is these or the columns beside them that differ; "columns" what one of them does not have at all; "roles"
-    the numbered labels. An export is imported into a temporary folder. Which number a row has does not matter.
+    the numbered labels; "tokenizer" what the ids were made by. An export is imported into a temporary folder. Which
+    number a row has does not matter.
     """
     first = TokenDataset(local_folder(before))
     with TemporaryDirectory(prefix="lisdata-audit.") as folder:
@@ -55,6 +56,7 @@ def audit_tokens(before: StrPath, after: StrPath, *, num_examples: int = 5) -> A
         roles = [[f"{number} {label}" for number, label in enumerate(side.roles)] for side in sides]
         levels.append(_difference("columns", (sorted(columns[0]), sorted(columns[1])), num_examples))
         levels.append(_difference("roles", (roles[0], roles[1]), num_examples))
+        levels.append(_difference("tokenizer", (_tokenizer(first), _tokenizer(second)), num_examples))
     return AuditReport(
         names=(str(first.path), str(after)), counts=(len(first), len(second)), levels=tuple(levels), counted="rows"
     )
@@ -74,6 +76,11 @@ def _dataset_of(path: Path, to: Path) -> Path:
         )
     import_tokens(found[0], path, to)
     return to
+
+
+def _tokenizer(dataset: TokenDataset) -> list[str]:
+    """Return what the manifest says of the tokenizer, its hash among it; nothing where it knows none."""
+    return [f"{name} {value}" for name, value in sorted(dataset.manifest.get("tokenizer", {}).items())]
 
 
 def _columns(dataset: TokenDataset) -> list[str]:

@@ -13,8 +13,8 @@ from lisdata.cli.printing import print_json
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
-    from lisdata.alignment import AuditReport, MeetingReport
-    from lisdata.shards.same_as import SameAs
+    from lisdata.alignment import AuditReport, MeetingReport, SameAsMatches
+    from lisdata.shards import IncidenceDataset
 
 DATASET = DatasetFolder()
 
@@ -61,7 +61,7 @@ def align(
     A same_as table changes no shard: contents that it joins count as one here, and in column `content` of tokens
     (lisdata encode --same-as).
     """
-    from lisdata.alignment import collect_same_as, find_meetings, write_same_as
+    from lisdata.alignment import collect_same_as, count_matches, find_meetings, write_same_as
     from lisdata.shards import IncidenceDataset
     from lisdata.shards.same_as import SameAs
 
@@ -75,18 +75,34 @@ def align(
         if not tables:
             raise click.UsageError("--to is for the rows of --same-as")
         count = write_same_as(rows, to)
-        _print_same_as(to, count, SameAs.of_dataset(IncidenceDataset(to)), as_json=as_json)
+        matches = count_matches(opened, SameAs.of_dataset(IncidenceDataset(to)))
+        if as_json:
+            print_json({"rows": count} | matches.to_dict())
+        else:
+            say(f"{to}: {count:,} rows join {matches.contents:,} contents into {matches.classes:,} classes")
+        _print_matches(matches, opened, is_told=not as_json)
         return
     same_as = SameAs.of_rows(rows) if tables else None
     report = find_meetings(opened, same_as=same_as, num_examples=examples)
-    print_json(report.to_dict()) if as_json else _print_meetings(report)
-
-
-def _print_same_as(to: Path, count: int, same_as: SameAs, *, as_json: bool) -> None:
+    found = None if same_as is None else count_matches(opened, same_as)
     if as_json:
-        print_json({"rows": count, "contents": len(same_as), "classes": same_as.num_classes})
+        print_json(report.to_dict() | ({} if found is None else {"same_as": found.to_dict()}))
     else:
-        say(f"{to}: {count:,} rows join {len(same_as):,} contents into {same_as.num_classes:,} classes")
+        _print_meetings(report)
+    if found is not None:
+        _print_matches(found, opened, is_told=not as_json)
+
+
+def _print_matches(matches: SameAsMatches, datasets: Sequence[IncidenceDataset], *, is_told: bool) -> None:
+    """Print how much of a same_as table the datasets have; warn of one that joins nothing of them."""
+    if not datasets:
+        return
+    if is_told:
+        where = ", ".join(f"{d.path} {count:,}" for d, count in zip(datasets, matches.found, strict=True))
+        say(f"same_as: of {matches.contents:,} contents are in {where}; {matches.joined:,} classes join some of them")
+    if not any(matches.found):
+        advice = "names must be spelled as there (--id-prefix, --key-scope); lisdata inspect shows them"
+        say(f"Warning: no content of the same_as table is in these datasets: {advice}", err=True)
 
 
 def _print_meetings(report: MeetingReport) -> None:
@@ -145,7 +161,8 @@ def audit(
 
     Facts are compared as multisets: contents, instances (label, handle, participants by role, position and content),
     single incidences, documents and tensors. How facts are grouped into structures is not compared. Of two datasets of
-    tokens, or one and its export in another format (see lisdata list token-formats), the rows are compared.
+    tokens, or one and its export in another format (see lisdata list token-formats), the rows are compared, and
+    by which tokenizer they were made.
     """
     from lisdata.alignment import audit as audit_datasets
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import click
 
 from lisdata.cli.aligning import align, audit
+from lisdata.cli.attention import attention
 from lisdata.cli.converting import FOLDER, ConvertCommand, convert_options, run_conversion
 from lisdata.cli.copying import archive, copy
 from lisdata.cli.evaluating import benchmark
 from lisdata.cli.freezing import freeze_tags
 from lisdata.cli.generating import generate
 from lisdata.cli.hexatag import hexatag
-from lisdata.cli.options import CleanGroup, DatasetFolder, ResumingCommand, example, options_of
+from lisdata.cli.options import CleanGroup, DatasetFolder, ResumingCommand, device_option, example, options_of
 from lisdata.cli.regrouping import regroup, run_sorted_conversion, sort_options
 from lisdata.cli.reproduce import reproduce
 from lisdata.cli.runs import finish, run_report
@@ -68,6 +70,12 @@ class ConvertGroup(CleanGroup):
 
         return list(names("sources"))
 
+    def find_similar(self, ctx: click.Context, name: str) -> Sequence[str]:
+        """Return the sources of a like name, or that read files of such a suffix."""
+        from lisdata.registry import find_similar
+
+        return find_similar("sources", name)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of one source, or None."""
         from lisdata.registry import load_converter, load_source
@@ -108,6 +116,8 @@ def _convert(
             )
         if any([settings.pop("replan"), settings.pop("append")]):
             raise click.UsageError("--sort-by sorts all there is: leave out --replan and --append")
+        if settings["unit_mib"] is None:
+            del settings["unit_mib"]
         run_sorted_conversion(source, paths, to, rest, sort_by=sort_by, memory_mib=memory_mib, **settings)
     else:
         run_conversion(source, paths, to, rest, **settings)
@@ -163,12 +173,19 @@ def encode(dataset: Path, to: Path, **settings: Any) -> None:
 @main.command(epilog=example("lisdata merge text.lis graph.lis --to both.lis"))
 @click.argument("datasets", type=DATASET, nargs=-1, required=True)
 @click.option("--to", type=FOLDER, required=True, help="Folder of the merged dataset.")
-def merge(datasets: tuple[Path, ...], to: Path) -> None:
+@click.option(
+    "--skip-repeats",
+    is_flag=True,
+    help="Leave out, and name, files that a dataset before has too (the same bytes, read in the same way); they are "
+    "refused else.",
+)
+def merge(datasets: tuple[Path, ...], to: Path, skip_repeats: bool) -> None:
     """Merge DATASETS made apart into one; contents meet by key, nothing is dropped."""
     from lisdata.cli.printing import print_manifest
     from lisdata.datasets import merge as merge_datasets
+    from lisdata.selection import merge_once
 
-    print_manifest(to, merge_datasets(list(datasets), to))
+    print_manifest(to, (merge_once if skip_repeats else merge_datasets)(list(datasets), to))
 
 
 @main.command(epilog=example("lisdata export graph.lis --to graph.nt"))
@@ -287,6 +304,7 @@ _WORKERS = click.option("--workers", type=click.IntRange(1), default=1, show_def
 @_WORKERS
 @_FRESH
 @click.option("--dry-run", is_flag=True, help="Check the recipe and show the steps; write nothing.")
+@device_option
 def run(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, fresh: bool, dry_run: bool) -> None:
     """Run RECIPE from sources to shards to tokens, and train and evaluate the models it names."""
     from lisdata.cli.pipelines import run_recipe
@@ -303,6 +321,7 @@ def run(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, fresh: b
 @_SET
 @_WORKERS
 @click.option("--model", "models", multiple=True, metavar="LABEL", help="Train only this model of the recipe.")
+@device_option
 def train(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, models: tuple[str, ...]) -> None:
     """Train the models of RECIPE (its data is made first if need be); a stopped training goes on exactly."""
     from lisdata.cli.pipelines import run_recipe
@@ -314,6 +333,7 @@ def train(recipe: Path, to: Path, changes: tuple[str, ...], workers: int, models
 @click.argument("recipe", type=RECIPE)
 @_TO
 @_SET
+@device_option
 def evaluate(recipe: Path, to: Path, changes: tuple[str, ...]) -> None:
     """Evaluate the trained models of RECIPE: a table on stdout, JSON and a plot in the folder."""
     from lisdata.cli.pipelines import run_recipe
@@ -325,6 +345,7 @@ main.add_command(align)
 main.add_command(archive)
 main.add_command(audit)
 main.add_command(benchmark)
+benchmark.add_command(attention)
 main.add_command(copy)
 main.add_command(finish)
 main.add_command(freeze_tags)

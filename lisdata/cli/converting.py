@@ -23,8 +23,8 @@ class ConvertCommand(ResumingCommand):
     )
 
 
-def convert_options(*, unit_mib: int | str = 64) -> list[click.Option]:
-    """Return the options of a conversion that are not the source's; a text for `unit_mib` says which default it has."""
+def convert_options(*, unit_mib: str = "64") -> list[click.Option]:
+    """Return the options of a conversion that are not the source's; `unit_mib` says which default that one has."""
     policies = click.Choice(["stop", "skip", "quarantine"])
     return [
         click.Option(["--to"], type=FOLDER, required=True, help="Folder of the dataset to write."),
@@ -39,8 +39,7 @@ def convert_options(*, unit_mib: int | str = 64) -> list[click.Option]:
         click.Option(
             ["--unit-mib"],
             type=click.IntRange(1),
-            default=unit_mib if isinstance(unit_mib, int) else None,
-            show_default=str(unit_mib),
+            show_default=f"{unit_mib}, with --append that of the dataset",
             help="Size of a unit of work.",
         ),
         click.Option(
@@ -76,11 +75,12 @@ def run_conversion(
     fresh: bool,
     replan: bool,
     append: bool,
+    unit_mib: int | None,
     **settings: Any,
 ) -> None:
     """Convert `paths` and print what came of it, or (dry run) what would.
 
-    `settings` are those of ConvertConfig, and where the units are run.
+    `settings` are those of ConvertConfig, and where the units are run; `unit_mib` is None for the usual.
     """
     from lisdata import conversion
     from lisdata.cli.printing import print_manifest, print_sample, print_share
@@ -88,15 +88,17 @@ def run_conversion(
 
     spread = take_spread(settings)
     check_paths(paths)
-    if dry_run:
-        print_sample(conversion.sample(source, list(paths), to, options=options, **settings), workers=workers)
-        return
+    settings |= {} if unit_mib is None else {"unit_mib": unit_mib}
     changes = {"fresh": fresh, "replan": replan, "append": append}
     asked = [f"--{name}" for name, is_asked in changes.items() if is_asked]
     if spread.rank is not None and asked:
         raise click.UsageError(f"{asked[0]} would change the folder under the other ranks: do it before they start")
     if len(asked) > 1:
         raise click.UsageError(f"{' and '.join(asked)} do not go together")
+    if dry_run:
+        sample = conversion.sample(source, list(paths), to, options=options, append=append, **settings)
+        print_sample(sample, to, workers=workers)
+        return
     _, *command = click.get_current_context().command_path.split()  # "lisdata" goes without saying
     given: dict[str, Any] = {"workers": workers, "options": options} | settings
     with run_progress(" ".join(command)) as show:

@@ -1,4 +1,4 @@
-"""`benchmark`: the targeted tests of syntax, BLiMP and SyntaxGym, and how sure the difference of two models is."""
+"""`benchmark`: the targeted tests of syntax, BLiMP and SyntaxGym, how sure a difference of models is, and GLUE."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lisdata.cli.options import CleanGroup, example
+from lisdata.cli.options import CleanGroup, ResumingCommand, device_option, example
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -20,12 +20,27 @@ _TIES = click.option(
     "--ties", type=click.Choice(["wrong", "half"]), default="wrong", show_default=True, help="What a tie counts."
 )
 
+_TOKENIZER = click.option(
+    "--tokenizer", type=_FILE, required=True, help="tokenizer.json or characters.json of the model."
+)
+_TO = click.option("--to", type=click.Path(file_okay=False, path_type=Path), required=True, help="Report's folder.")
+_PARSER = click.option(
+    "--parser",
+    metavar="spacy[:MODEL]|tagger[:FOLDER]|python:MODULE:FUNCTION",
+    help="Tags each sentence as a whole, for models that read hexatags; without one they see none.",
+)
+_TAG_CACHE = click.option(
+    "--tag-cache",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that keeps the tags of all sentences, to be used again; default: tags.jsonl in the folder.",
+)
+
 
 @click.group(
     cls=CleanGroup, epilog=example("lisdata benchmark syntaxgym --model out --tokenizer tok.json --data suites --to sg")
 )
 def benchmark() -> None:
-    """Test what models know of syntax, by the likelihood of sentences.
+    """Test what models know of syntax, by the likelihood of sentences, and what they learn of other tasks (glue).
 
     A report is a table, JSON, a plot, and a CSV of which items are right, in the form of Hu et al.'s published results.
     """
@@ -43,14 +58,10 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
             help="A checkpoint, a folder whose newest one is meant, or an encoder as Hugging Face saves it; given "
             "several times: the seeds of one model.",
         ),
-        click.option("--tokenizer", type=_FILE, required=True, help="tokenizer.json or characters.json of the model."),
+        _TOKENIZER,
         click.option("--data", type=_FOLDER, required=True, help="Folder of the benchmark's files."),
-        click.option("--to", type=click.Path(file_okay=False, path_type=Path), required=True, help="Report's folder."),
-        click.option(
-            "--parser",
-            metavar="spacy[:MODEL]|tagger[:FOLDER]|python:MODULE:FUNCTION",
-            help="Tags each sentence as a whole, for models that read hexatags; without one they see none.",
-        ),
+        _TO,
+        _PARSER,
         click.option(
             "--tags",
             "regime",
@@ -59,11 +70,7 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Which of the tags the model sees: full, eos-bit, terminal-only, nonterminal-only, shuffled, none; or "
             "those of parses of what was read: prefix, prefix-moved, frozen.",
         ),
-        click.option(
-            "--tag-cache",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="File that keeps the tags of all sentences, to be used again; default: tags.jsonl in the folder.",
-        ),
+        _TAG_CACHE,
         click.option(
             "--start",
             help='Text that each sentence begins with, read and not scored: a token such as "<s>"; default: what the '
@@ -76,7 +83,7 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
     ]
     for option in reversed(options):
         command = option(command)
-    return command
+    return device_option(command)
 
 
 @benchmark.command(
@@ -116,6 +123,9 @@ def syntaxgym(votes: bool, unit: Any, **settings: Any) -> None:
     help="Encoders: mask the rest of a word with each of its tokens.",
 )
 @click.option("--hide-from-parser", is_flag=True, help="Encoders: parse each sentence without the masked token.")
+@click.option(
+    "--deprels", type=_FILE, help="Encoders that read dependency relations: the deprels.json of their training data."
+)
 def blimp(ties: Any, max_pairs: int | None, **settings: Any) -> None:
     """Score models on BLiMP's paradigms, the .jsonl or .jsonl.gz files in the folder --data.
 
@@ -128,6 +138,73 @@ def blimp(ties: Any, max_pairs: int | None, **settings: Any) -> None:
     with counter("benchmark blimp", unit="paradigms") as show:
         table = run_blimp(request, ties=ties, max_pairs=max_pairs, on_progress=show)
     _print_report(table, request)
+
+
+@benchmark.command(
+    cls=ResumingCommand,
+    epilog=example(
+        "lisdata benchmark glue --model out --tokenizer tokenizer.json --data glue --task cola --to out/glue "
+        "--parser tagger"
+    ),
+)
+@click.option(
+    "--model",
+    type=_FOLDER,
+    required=True,
+    help="A checkpoint, a folder whose newest one is meant, or an encoder as Hugging Face saves it.",
+)
+@_TOKENIZER
+@click.option(
+    "--data", type=_FOLDER, required=True, help="Folder with a folder a task: CoLA/train.tsv, CoLA/dev.tsv ..."
+)
+@_TO
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    required=True,
+    metavar="cola|sst2|mrpc|stsb|qqp|mnli|qnli|rte|wnli",
+    help="What to fine-tune the model for; may be given several times.",
+)
+@click.option("--seeds", "num_seeds", type=click.IntRange(1), default=3, show_default=True, help="Seeds 0 to N - 1.")
+@_PARSER
+@click.option(
+    "--tags",
+    "regime",
+    default="full",
+    show_default=True,
+    help="Which of the tags the model sees: full, eos-bit, terminal-only, nonterminal-only, shuffled, none.",
+)
+@_TAG_CACHE
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a setting from that of SiPE's Table 11: learning_rate, weight_decay, num_epochs, batch_size, "
+    "max_length, dropout, warmup_share, precision ...",
+)
+@click.option(
+    "--examples", "max_train", type=click.IntRange(1), help="Train on N examples, evenly spread; default: all."
+)
+@click.option("--threads", "num_threads", type=click.IntRange(1), help="Threads of torch; default: torch decides.")
+@click.option("--keep-models", is_flag=True, help="Keep the weights of runs that are done.")
+@device_option
+def glue(model: Path, to: Path, changes: tuple[str, ...], **settings: Any) -> None:
+    """Fine-tune a model for tasks of GLUE and measure it on their development examples.
+
+    The table has the mean and standard deviation over seeds; a run that was stopped goes on exactly where it was. The
+    two texts of a pair stand in one row as the tokenizer's template says, each tagged by itself.
+    """
+    from lisdata.cli.progress import counter
+    from lisdata.finetuning.glue import GlueRequest, run_glue
+    from lisdata.settings import parse_change
+
+    request = GlueRequest(model=model, directory=to, changes=dict(map(parse_change, changes)), **settings)
+    with counter("benchmark glue", unit="runs") as show:
+        table = run_glue(request, on_progress=show)
+    click.echo(table, nl=False)
+    say(f"report, plot and runs: {request.directory}", err=True)
 
 
 @benchmark.command(epilog=example("lisdata benchmark compare sipe/blimp-items.csv base/blimp-items.csv"))
@@ -165,6 +242,7 @@ def _to_request(
     tag_cache: Path | None,
     within_word_l2r: bool = False,
     hide_from_parser: bool = False,
+    deprels: Path | None = None,
     **scoring: Any,
 ) -> BenchmarkRequest:
     from lisdata.evaluation.benchmarks import BenchmarkRequest
@@ -183,6 +261,7 @@ def _to_request(
         prefix_form=form,
         within_word_l2r=within_word_l2r,
         hide_from_parser=hide_from_parser,
+        deprels=deprels,
     )
 
 

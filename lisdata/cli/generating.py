@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lisdata.cli.options import example
+from lisdata.cli.options import device_option, example
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The newest word's nonterminal under prefix, which no parser knows yet: none, or the one the model predicts.",
 )
+@device_option
 def generate(recipe: Path, to: Path, changes: tuple[str, ...], **settings: Any) -> None:
     """Go on with a text: print PROMPT and what a trained model of RECIPE puts behind it.
 

@@ -38,12 +38,18 @@ def _hexatag(paths: tuple[str, ...], to: Path, parser: str | None, unit_mib: int
     chosen = {name: value for name in ("unit", "batch_size") if (value := rest.pop(name)) is not None}
     chosen["non_projective"] = rest.pop("non_projective")
     if parser == "conllu":
-        run_conversion("conllu", paths, to, chosen, unit_mib=unit_mib or TREEBANK_UNIT_MIB, **rest)
+        run_conversion("conllu", paths, to, chosen, unit_mib=_unit_mib(unit_mib, TREEBANK_UNIT_MIB, rest), **rest)
         return
     from lisdata.parsers import pin_parser
 
     pin_parser(parser)  # a missing one is told before anything is written
-    run_conversion("parsed", paths, to, chosen | {"parser": parser}, unit_mib=unit_mib or TEXT_UNIT_MIB, **rest)
+    chosen["parser"] = parser
+    run_conversion("parsed", paths, to, chosen, unit_mib=_unit_mib(unit_mib, TEXT_UNIT_MIB, rest), **rest)
+
+
+def _unit_mib(given: int | None, usual: int, settings: dict[str, Any]) -> int | None:
+    """Return the size of a unit; None for an append, which takes that of the dataset."""
+    return usual if given is None and not settings["append"] else given
 
 
 def _choose_parser(paths: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from lisdata.cli.terminal import say
 from lisdata.contents import Content
 from lisdata.datasets import open as open_dataset
 from lisdata.errors import LisDataError
-from lisdata.schema import StructureKind
+from lisdata.schema import ContentKind, StructureKind
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.companions import find_companions
 from lisdata.structure import Incidence, Structure
@@ -25,6 +25,7 @@ from lisdata.structure import Incidence, Structure
 HEADER = ("occurrence", "written", "tau(v)", "instance", "role", "address")
 MAX_CELLS = 16
 MAX_WIDTH = 60
+_WITHOUT_VALUE = {ContentKind.NULL: "(NULL)", ContentKind.NOVALUE: "(no value)", ContentKind.SOMEVALUE: "(some value)"}
 
 
 def print_records(
@@ -123,8 +124,8 @@ def _row(structure: Structure, i: Incidence, slot: str, first: tuple[int, int]) 
     instance = structure.instances[i.instance]
     return (
         f"v{first_occurrence + i.occurrence}",
-        _cut(repr(structure.surface(i.occurrence))[1:-1]),
-        _cut(repr(content.text)[1:-1]),
+        _spelled(structure.surface(i.occurrence), content.kind),
+        _spelled("" if content.kind == ContentKind.NULL else content.text, content.kind),
         f"e{first_instance + i.instance} ({_cut(instance.label)})",
         _cut(slot),
         f"R_{_cut(slot)} R_e{first_instance + i.instance}",
@@ -154,6 +155,13 @@ def _grid_rows(structure: Structure, first_occurrence: int, first_instance: int)
     if structure.tensor.size > MAX_CELLS:
         rows.append(("...", counted(structure.tensor.size - MAX_CELLS, "more cells"), "", "", "", ""))
     return rows
+
+
+def _spelled(text: str, kind: ContentKind) -> str:
+    """Return a text on one line; where there is none, whether it is empty or stands for what has no value."""
+    if not text:
+        return _WITHOUT_VALUE.get(kind, "(empty)")
+    return _cut(repr(text)[1:-1])
 
 
 def _cut(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import types
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 
 from lisdata.cli.terminal import say, tell_compilation
 from lisdata.errors import BadRecordError, LisDataError
+from lisdata.models.devices import AUTO, on_device
 from lisdata.printable import one_line, print_uncaught, printable_streams
 from lisdata.storage import is_url, local_folder
 
@@ -51,8 +53,12 @@ class CleanGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called; an unknown name fails with one like it and all that there are."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            ctx.fail(_describe_unknown(args[0], self.list_commands(ctx), self.kind))
+            ctx.fail(_describe_unknown(args[0], self.list_commands(ctx), self.kind, self.find_similar(ctx, args[0])))
         return super().resolve_command(ctx, args)
+
+    def find_similar(self, ctx: click.Context, name: str) -> Sequence[str]:
+        """Return the commands that someone who wrote `name` may mean."""
+        return get_close_matches(name, self.list_commands(ctx), n=1)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, turning the library's errors into exit codes."""
@@ -95,9 +101,8 @@ def _first_clause(text: str) -> str:
     return re.split(r"[,:;.](?:\s|$)", re.sub(r" \([^)]*\)", "", paragraph), maxsplit=1)[0]
 
 
-def _describe_unknown(name: str, known: list[str], kind: str) -> str:
-    similar = get_close_matches(name, known, n=1)
-    guess = f"; did you mean {similar[0]}?" if similar else "."
+def _describe_unknown(name: str, known: list[str], kind: str, similar: Sequence[str]) -> str:
+    guess = f"; did you mean {' or '.join(similar)}?" if similar else "."
     return f"No such {kind} {name!r}{guess} {kind.capitalize()}s: {', '.join(known)}."
 
 
@@ -150,6 +155,26 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
         if len(inner) == 1:
             return inner[0], True
     return hint, False
+
+
+def device_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--device`: the models of the command lie there until it ends."""
+    return click.option(
+        "--device",
+        metavar="auto|cpu|cuda[:N]",
+        default=AUTO,
+        show_default=True,
+        envvar="LISDATA_DEVICE",
+        show_envvar=True,
+        expose_value=False,
+        callback=_enter_device,
+        help="Where models are computed; auto: the first GPU that torch can use, else the CPU.",
+    )(command)
+
+
+def _enter_device(context: click.Context, _option: click.Parameter, name: str) -> None:
+    if not context.resilient_parsing:
+        context.with_resource(on_device(name))
 
 
 def example(text: str) -> str:

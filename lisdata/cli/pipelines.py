@@ -83,7 +83,9 @@ def _make_data(recipe: Recipe, to: Path, workers: int) -> None:
 
 def _train(recipe: Recipe, to: Path) -> None:
     from lisdata.experiment import train_models
+    from lisdata.training.allocation import keep_freed_memory
 
+    keep_freed_memory()
     with ExitStack() as stack:
 
         def on_progress(label: str) -> Callable[[Progress], None]:

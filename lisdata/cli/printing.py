@@ -48,7 +48,9 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_manifest(to: Path, manifest: dict[str, Any]) -> None:
     """Print where a dataset is, what it holds and what its report counts, but for what is as it should be."""
-    counts = ", ".join(counted(count, name) for name, count in manifest["counts"].items() if count)
+    has_parts = len(manifest.get("parts", ())) > 1  # a table of contents and one of labels in each
+    each = {name: " by part" if has_parts and name in ("contents", "labels") else "" for name in manifest["counts"]}
+    counts = ", ".join(counted(count, name) + each[name] for name, count in manifest["counts"].items() if count)
     say(f"{to}: {counts or 'empty'}")
     kinds = manifest.get("kinds", {})
     if len(kinds) > 1:
@@ -97,22 +99,29 @@ def print_rejected(to: Path, manifest: dict[str, Any]) -> None:
         say(f"Warning: {to} is empty, since {rejected} rejected: {remedy}.", err=True)
 
 
-def print_sample(sample: Sample, *, workers: int) -> None:
-    """Print a dry run: inputs, units (and whether they keep `workers` busy), first structures."""
+def print_sample(sample: Sample, to: Path, *, workers: int) -> None:
+    """Print a dry run: new inputs, units (and whether they keep `workers` busy), first structures."""
     from lisdata.cli.inspecting import HEADER, table_rows
     from lisdata.inputs import MEBIBYTE
     from lisdata.registry import load_source
 
-    for entry in sample.plan["inputs"]:
+    inputs = sample.plan["inputs"][sample.num_known :]
+    if sample.num_known:
+        say(f"{to} has {counted(sample.num_known, 'inputs')}; added would be {len(inputs):,}")
+    for entry in inputs:
         note = f", {entry['compression']}" if entry["compression"] else ""
         say(f"input {entry['index']}: {entry['name']} ({counted(entry['size'], 'bytes')}{note})")
-    units = sample.plan["units"]
-    say(f"{counted(len(units), 'units')} of about {sample.plan['unit_mib']} MiB; nothing was written")
-    can_be_cut = load_source(sample.plan["source"]).splits or len(units) < len(sample.plan["inputs"])
+    units = sample.units
+    kept = len(sample.plan["units"]) - len(units)
+    stay = f", {kept:,} as they are" if kept else ""
+    say(f"{counted(len(units), 'units')} of about {sample.plan['unit_mib']} MiB{stay}; nothing was written")
+    can_be_cut = load_source(sample.plan["source"]).splits or len(units) < len(inputs)
     is_large = any(unit["weight"] > MEBIBYTE for unit in units)
-    print_idle_workers(workers, len(units), can_grow=can_be_cut and is_large, setting="--unit-mib")
-    say("first structures:")
-    print_rows(HEADER, table_rows(list(sample.structures)))
+    if units:
+        print_idle_workers(workers, len(units), can_grow=can_be_cut and is_large, setting="--unit-mib")
+    if sample.structures:
+        say("first structures:")
+        print_rows(HEADER, table_rows(list(sample.structures)))
 
 
 def print_idle_workers(workers: int, num_units: int, *, can_grow: bool, setting: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lisdata.cli.options import ResumingCommand, example
+from lisdata.cli.options import ResumingCommand, device_option, example
 from lisdata.cli.terminal import say
 from lisdata.reproduce import EXPERIMENTS
 
@@ -22,8 +22,12 @@ about 3 minutes of one thread a run. For lis-tables-8-11 it is the paper's model
 updates: about half an hour of one thread a run. For lis-table-6 and lis-table-7 it is the paper's models and data at
 20,000 updates, for lis-table-5 width 128 and 300 names at 12,000: each about 20 to 30 minutes of one thread a run.
 For sipe-table-2 it is width 128, 3 layers, packs of 128 tokens and 2,400 steps: about 15 minutes of one thread a run;
-"larger" is 4 layers of width 256 and 5,000 steps. For lis-link-prediction it is width 64 and 2,000 steps, minutes of
-one thread a run on thousands of triples; "full" is width 200 and 40,000 steps.
+"larger" is 4 layers of width 256 and 5,000 steps. For sipe-axes it is the same at 1,200 steps, for sipe-layers width
+96, 6 layers and 1,200 steps, for sipe-variants RoBERTa of width 128 and 3 layers at 2,000 steps: 5 to 9 minutes of
+one thread a run. For sipe-table-3 it is the size of sipe-table-2, 1,500 steps on seven books and 400 on an eighth: 6
+to 14 minutes of one thread a run; for sipe-glue CoLA, RTE and 8,000 examples of SST-2, 5 epochs each: 5 to 10 minutes.
+For lis-link-prediction it is width 64 and 2,000 steps,
+minutes of one thread a run on thousands of triples; "full" is width 200 and 40,000 steps.
 
 \b
 Experiments:
@@ -47,6 +51,7 @@ Experiments:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="One-thread runs side by side.")
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a setting of the scale.")
 @click.option("--only", "variants", multiple=True, metavar="VARIANT", help="Only this variant; may be repeated.")
+@device_option
 def reproduce(
     experiment: str,
     data: Path | None,

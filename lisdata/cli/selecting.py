@@ -142,15 +142,18 @@ def filter_(dataset: Path, to: Path, where: str, dry_run: bool, **settings: Any)
     """Take the structures of DATASET for which a SQL expression is true (extra: filter).
 
     Columns: record_id, kind, input, begin, end, num_occurrences, num_instances, num_incidences, num_bytes, text,
-    has_tags; the lists instances, roles (RELATION#SIDE), contents, as in ARRAY_CONTAINS(roles, 'hyperedge#drug').
+    has_tags; the lists instances, roles (RELATION#SIDE), contents, as in ARRAY_CONTAINS(roles, 'hyperedge#drug'); and
+    in double quotes a role, for the text of the first content in it: "record#field:lang" = 'en' of JSON lines (of an
+    object a member: "record#field:metadata.lang"), CAST("books#year" AS INT) > 1900 of a table.
     """
     from lisdata.selection.filtering import Where, check_expression, filter_dataset
     from lisdata.selection.selecting import count_taken
     from lisdata.shards import IncidenceDataset
 
     if dry_run:
-        check_expression(where)
-        _say_count(*count_taken(IncidenceDataset(dataset), Where(where)))
+        source = IncidenceDataset(dataset)
+        check_expression(where, source)
+        _say_count(*count_taken(source, Where(where)))
         return
     _run("filter", to, filter_dataset, dataset, where=where, **settings)
 

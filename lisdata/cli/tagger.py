@@ -77,7 +77,9 @@ def train(treebanks: tuple[str, ...], texts: tuple[str, ...], teacher: str | Non
     """
     from lisdata.cli.progress import counter
     from lisdata.tagger_run import TaggerRequest, run_training
+    from lisdata.training.allocation import keep_freed_memory
 
+    keep_freed_memory()
     request = TaggerRequest(treebanks=treebanks, texts=texts, teacher=teacher, unit=unit, **settings)
     with counter("tagger train", unit="steps") as show:
         run_training(

@@ -16,10 +16,10 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def tell_compilation() -> None:
-    """Have kernels that are compiled, and files read ahead, told on stderr, where that is a terminal: someone waits."""
-    for name in ("lisdata.kernels", "lisdata.conversion"):
+    """Have large files that are read ahead told on stderr, and kernels compiled where that is a terminal."""
+    for name in ("lisdata.conversion", *(("lisdata.kernels",) if sys.stderr.isatty() else ())):
         logger = logging.getLogger(name)
-        if sys.stderr.isatty() and not logger.handlers:
+        if not logger.handlers:
             logger.addHandler(_Teller())
             logger.setLevel(logging.INFO)
 

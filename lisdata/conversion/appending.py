@@ -14,7 +14,7 @@ from lisdata.inputs import InputFile
 from lisdata.paths import StrPath
 from lisdata.runs import PLAN, RUN, JsonDict
 from lisdata.runs.facts import read_facts
-from lisdata.runs.replanning import list_names
+from lisdata.runs.replanning import list_names, refuse_other_settings
 from lisdata.shards.manifest import read_sealed
 
 _LOG = logging.getLogger("lisdata")
@@ -29,6 +29,7 @@ def plan_append(config: ConvertConfig, paths: Paths, to: StrPath) -> tuple[list[
     """
     directory, planner = Path(to), make_planner(config)
     plan = _read_plan(directory)
+    refuse_other_settings(directory / PLAN, plan, planner.settings)
     earlier = _earlier_inputs(directory, plan, config.max_expansion)
     known = KnownInputs(directory, plan["units"], earlier)
     found = planner.find_files(paths, to, after=earlier, leave_out=known.take)
@@ -51,9 +52,20 @@ def plan_append(config: ConvertConfig, paths: Paths, to: StrPath) -> tuple[list[
     return files, planner.plan(files, units)
 
 
+def planned_unit_mib(to: StrPath) -> int:
+    """Return the size of the units of the dataset at `to`, with which it is to go on."""
+    return int(_read_plan(Path(to))["unit_mib"])
+
+
 def known_facts(to: StrPath) -> list[JsonDict]:
     """Return path and time of the inputs that the dataset at `to` has, as its run noted them."""
     return list(read_facts(Path(to)).get("inputs", []))
+
+
+def left_to_do(to: StrPath, plan: JsonDict) -> list[JsonDict]:
+    """Return the units of `plan` that the dataset at `to` has not, as they are there."""
+    known = _read_plan(Path(to))["units"]
+    return [unit for unit in plan["units"] if unit not in known]
 
 
 def _read_plan(directory: Path) -> JsonDict:
@@ -70,6 +82,6 @@ def _earlier_inputs(directory: Path, plan: JsonDict, max_expansion: int) -> list
     if len(facts) != len(plan["inputs"]):
         raise PlanError(f"{directory / RUN}: expected where the {len(plan['inputs'])} inputs lay, found {len(facts)}")
     return [
-        InputFile(**entry, path=fact["path"], max_expansion=max_expansion)
+        InputFile(**entry, path=fact["path"], changed=fact["changed"], max_expansion=max_expansion)
         for entry, fact in zip(plan["inputs"], facts, strict=True)
     ]

@@ -19,6 +19,8 @@ from lisdata.runs import JsonDict
 from lisdata.settings import build_settings
 from lisdata.shards.manifest import INCIDENCE_FORMAT
 
+_NOT_PLANNED = ("path", "max_expansion", "changed")  # of an input: where it lies and since when is no part of a plan
+
 
 def plan_conversion(
     config: ConvertConfig, paths: Paths, to: StrPath, *, fresh: bool = False
@@ -67,7 +69,7 @@ class Planner:
 
     def plan(self, files: list[InputFile], units: Iterable[JsonDict]) -> JsonDict:
         """Return the plan."""
-        inputs = [{k: v for k, v in asdict(f).items() if k not in ("path", "max_expansion")} for f in files]
+        inputs = [{k: v for k, v in asdict(f).items() if k not in _NOT_PLANNED} for f in files]
         return self.settings | {"inputs": inputs, "units": list(units)}
 
 

@@ -8,13 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lisdata.conversion.appending import known_facts, plan_append
+from lisdata.conversion.appending import known_facts, left_to_do, plan_append, planned_unit_mib
 from lisdata.conversion.config import ConvertConfig, Paths
 from lisdata.conversion.fold import fold_conversion
 from lisdata.conversion.planning import plan_conversion
 from lisdata.conversion.unit import convert_unit, iter_converted, refuse_changes, refuse_other_bytes, unit_inputs
 from lisdata.engines import Engine, EngineName
-from lisdata.inputs import time_of_change
+from lisdata.inputs import InputFile
 from lisdata.paths import StrPath
 from lisdata.runs import Job, JsonDict, OnProgress, Share, finish_shares, run_job, run_share
 from lisdata.settings import build_settings
@@ -23,10 +23,16 @@ from lisdata.structure import Structure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What a dry run shows: the plan, and the first structures made in memory."""
+    """What a dry run shows: the plan, and the first structures made in memory.
+
+    Of an append the structures are those of new inputs; the dataset has the first `num_known` inputs of the plan, and
+    all of its units but `units`.
+    """
 
     plan: JsonDict
     structures: tuple[Structure, ...]
+    units: tuple[JsonDict, ...]
+    num_known: int = 0
 
 
 def convert(
@@ -48,7 +54,7 @@ def convert(
     `settings` are the fields of `ConvertConfig`. A run that was stopped goes on where it was; a finished one returns
     at once. Where inputs changed since, PlanError is raised, unless it is to start over (`fresh`) or to convert again
     only what changed (`replan`). `append` adds `paths` behind the inputs that a dataset has, but for files that it has
-    already; the dataset is then that of one conversion of all, in that order.
+    already; the dataset is then that of one conversion of all, in that order, with its `unit_mib` unless one is given.
 
     Neither `workers` nor `engine` changes a byte of the dataset: worker processes, or tasks of Ray on the cluster at
     `ray_address`, or on one of `workers` CPUs that is started here.
@@ -98,12 +104,10 @@ def _make_job(
     append: bool = False,
     fresh: bool = False,
 ) -> Job:
-    config = build_settings(ConvertConfig, {"source": source} | settings, "convert")
-    files, plan = plan_append(config, paths, to) if append else plan_conversion(config, paths, to, fresh=fresh)
+    config, files, plan = _plan(source, paths, to, settings, append=append, fresh=fresh)
     inputs = known_facts(to) if append else []
     new_files = files[len(inputs) :]
-    times = [time_of_change(file.path) for file in new_files]
-    inputs += [{"path": f.path, "changed": time} for f, time in zip(new_files, times, strict=True)]
+    inputs += [{"path": file.path, "changed": file.changed} for file in new_files]
     return Job(
         directory=Path(to),
         plan=plan,
@@ -112,12 +116,27 @@ def _make_job(
         facts={"inputs": inputs} | facts,
         check_commit=partial(refuse_other_bytes, files),
         unit_inputs=unit_inputs,
-        check_inputs=partial(refuse_changes, new_files, times),
+        check_inputs=partial(refuse_changes, new_files),
     )
 
 
-def sample(source: str, paths: Paths, to: StrPath, *, num_structures: int = 3, **settings: Any) -> Sample:
-    """Return what `convert` would do, and its first structures; nothing is written."""
+def _plan(
+    source: str, paths: Paths, to: StrPath, settings: dict[str, Any], *, append: bool, fresh: bool = False
+) -> tuple[ConvertConfig, list[InputFile], JsonDict]:
+    """Return the settings, the inputs and the plan; an append goes on in units of the size that the dataset has."""
+    if append and "unit_mib" not in settings:
+        settings = settings | {"unit_mib": planned_unit_mib(to)}
     config = build_settings(ConvertConfig, {"source": source} | settings, "convert")
-    files, plan = plan_conversion(config, paths, to)
-    return Sample(plan=plan, structures=tuple(islice(iter_converted(files, config.options, plan), num_structures)))
+    return config, *(plan_append(config, paths, to) if append else plan_conversion(config, paths, to, fresh=fresh))
+
+
+def sample(
+    source: str, paths: Paths, to: StrPath, *, num_structures: int = 3, append: bool = False, **settings: Any
+) -> Sample:
+    """Return what `convert` would do, and its first structures; nothing is written."""
+    config, files, plan = _plan(source, paths, to, settings, append=append)
+    num_known = len(known_facts(to)) if append else 0
+    units = left_to_do(to, plan) if append else plan["units"]
+    new = [unit | {"slices": [piece for piece in unit["slices"] if piece["file"] >= num_known]} for unit in units]
+    found = iter_converted(files, config.options, plan | {"units": new})
+    return Sample(plan=plan, structures=tuple(islice(found, num_structures)), units=tuple(units), num_known=num_known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import astuple
@@ -25,6 +26,7 @@ _LEAST_EXPANSION = 4  # how far text expands at least: a compressed file that is
 _POINTS_A_UNIT = 32
 _LEAST_SPACING = 64 << 10
 _LARGE_BYTES = 64 << 20
+_SECONDS_BETWEEN_NOTES = 10.0
 _LOG = logging.getLogger("lisdata.conversion")
 
 
@@ -94,9 +96,27 @@ def _iter_compressed(file: InputFile, source: Source, options: Any, size: int) -
 @lru_cache(maxsize=8)  # a recipe is checked, then run; a sorted conversion is planned twice
 def find_points(file: InputFile, changed: str | None, spacing: int) -> SeekIndex | None:
     """Return the seek points of a file, found once a process for a time at which it `changed`."""
-    if file.size >= _LARGE_BYTES:
-        _LOG.info("%s: reading it once to see where it can be cut", file.name)
-    return file.find_seek_points(spacing)
+    if file.size < _LARGE_BYTES:
+        return file.find_seek_points(spacing)
+    _LOG.info("%s: reading it once to see where it can be cut", file.name)
+    return file.find_seek_points(spacing, _Told(file))
+
+
+class _Told:
+    """Says now and then how far a file has been read to see where it can be cut, and how long the rest will take."""
+
+    def __init__(self, file: InputFile) -> None:
+        self._file, self._begun = file, time.monotonic()
+        self._told = self._begun
+
+    def __call__(self, num_bytes: int) -> None:
+        now = time.monotonic()
+        if now - self._told < _SECONDS_BETWEEN_NOTES or not num_bytes:
+            return
+        self._told, size = now, self._file.size
+        left = (now - self._begun) * (size - num_bytes) / num_bytes
+        read = f"{num_bytes / 1e6:,.0f} of {size / 1e6:,.0f} MB"
+        _LOG.info("%s: read %s to see where it can be cut, %.0f s left", self._file.name, read, left)
 
 
 def _iter_cuts(whole: InputSlice, source: Source, options: Any, size: int) -> Iterator[tuple[int, int]]:

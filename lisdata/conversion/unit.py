@@ -13,7 +13,7 @@ import numpy as np
 from lisdata.conversion.config import unit_bytes
 from lisdata.conversion.fold import add_counts
 from lisdata.conversion.slices import planned_slice
-from lisdata.errors import PlanError
+from lisdata.errors import LisDataError, PlanError
 from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, is_unchanged, time_of_change
 from lisdata.records import ParsedDocument, Records
 from lisdata.registry import DocumentSource, Reject, Source, load_converter, load_source
@@ -40,11 +40,12 @@ def convert_unit(
     reports: dict[str, dict[str, int]] = {}
     prefixes: dict[str, dict[str, str]] = {}
     slices = list(_slices(files, unit))
+    documents = source if isinstance(source, DocumentSource) else None  # asking takes long, so once
     try:
         for piece in slices:
             converted.setdefault(piece.file.index, 0)
             with rejects.reading(piece):
-                for records in _read(source, piece, options, rejects.reject):
+                for records in _read(source, documents, piece, options, rejects.reject):
                     batches.add(records)
                     rejects.note_converted(records)
                     add_counts(reports.setdefault(str(piece.file.index), {}), getattr(records, "counts", {}))
@@ -52,9 +53,11 @@ def convert_unit(
                         prefixes.setdefault(str(piece.file.index), {}).update(declared)
                     converted[piece.file.index] += records.num_records
         entries = batches.close()
-    except BaseException:
+    except BaseException as error:
         batches.abort()
         rejects.abort()
+        if isinstance(error, LisDataError):  # which what was put in the place of an input may look like
+            refuse_changes([piece.file for piece in slices])
         raise
     rejected, reject_files = rejects.close()
     outputs = {name: entry for part in entries for name, entry in part.pop("files").items()}
@@ -88,14 +91,14 @@ def refuse_other_bytes(files: list[InputFile], commit: JsonDict) -> None:
             )
 
 
-def refuse_changes(files: list[InputFile], times: list[str | None]) -> None:
-    """Raise PlanError when an input is not as it was at these times, before units read it; one may be gone by now."""
-    for file, before in zip(files, times, strict=True):
+def refuse_changes(files: list[InputFile]) -> None:
+    """Raise PlanError when an input is not as it was when it was planned; one may be gone by now."""
+    for file in files:
         try:
             now = time_of_change(file.path)
         except FileNotFoundError:
             continue
-        if now != before and not is_unchanged(file):
+        if now != file.changed and not is_unchanged(file):
             raise PlanError(f"{file.path}: changed while it was converted; --replan converts it again")
 
 
@@ -121,12 +124,14 @@ def _weight(records: Records) -> int:
     return int(records.end[-1]) - int(records.begin[0]) if len(records.begin) else 0
 
 
-def _read(source: Source, piece: InputSlice, options: Any, reject: Reject) -> Iterator[Records | ParsedDocument]:
-    """Yield the records of a slice; of a file that is a document, this document."""
-    if not isinstance(source, DocumentSource) or not source.is_document(piece.file, options):
+def _read(
+    source: Source, documents: DocumentSource | None, piece: InputSlice, options: Any, reject: Reject
+) -> Iterator[Records | ParsedDocument]:
+    """Yield the records of a slice; of a file that is a document, this document, which `documents` reads."""
+    if documents is None or not documents.is_document(piece.file, options):
         yield from source.read(piece, options, reject)
         return
-    document = source.read_document(piece, options, reject)
+    document = documents.read_document(piece, options, reject)
     if document is not None:
         yield document
 

@@ -49,13 +49,15 @@ def structure_rows(
 
 def record_ids(file: InputFile, begin: UInt64) -> pa.Array:
     """Return scope#begin for each structure, and scope#begin.k for the k-th of those that begin at one offset."""
-    names = pa.array(begin, pa.uint64()).cast(pa.large_string())
-    if not (begin[1:] > begin[:-1]).all():
-        _, group, sizes = np.unique(begin, return_inverse=True, return_counts=True)
-        rank = pa.array(rank_in_group(group)).cast(pa.large_string())
-        numbered = pc.binary_join_element_wise(names, rank, _large("."))
-        names = pc.if_else(pa.array(sizes[group] > 1), numbered, names)
-    return pc.binary_join_element_wise(_large(file.scope), names, _large("#"))
+    from lisdata.kernels.numbered_names import numbered_names  # compiled on import
+
+    names = numbered_names(f"{file.scope}#", begin)
+    if (begin[1:] > begin[:-1]).all():
+        return names
+    _, group, sizes = np.unique(begin, return_inverse=True, return_counts=True)
+    rank = pa.array(rank_in_group(group)).cast(pa.large_string())
+    numbered = pc.binary_join_element_wise(names, rank, _large("."))
+    return pc.if_else(pa.array(sizes[group] > 1), numbered, names)
 
 
 def document_ids(files: tuple[InputFile, ...], begin: UInt64) -> pa.Array:

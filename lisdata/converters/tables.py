@@ -175,9 +175,10 @@ def _rows_to_structures(
 
     starts = np.arange(0, num_rows, rows_per_structure)
     ends = np.minimum(starts + rows_per_structure, num_rows)
-    num_cells = is_there.sum(axis=1)
+    num_cells = np.full(num_rows, len(columns)) if are_all_there else is_there.sum(axis=1)
     if num_rows:
         num_cells = np.add.reduceat(num_cells, starts)
+    in_row = np.arange(len(columns), dtype=np.uint32)
     in_structure = (np.arange(num_rows) % rows_per_structure).astype(np.uint32)
     return FlatStructures(
         begin=records.begin[starts],
@@ -188,7 +189,7 @@ def _rows_to_structures(
         tau=of_cells(tau),
         label=np.full(num_rows, labels.code(LabelKind.INSTANCE, table.name), np.uint32),
         ordinal=records.ordinal,
-        occurrence=count_from_zero(num_cells),
+        occurrence=of_cells(in_row) if are_all_there and rows_per_structure == 1 else count_from_zero(num_cells),
         instance=of_cells(in_structure[:, None]),
         sigma=of_cells(codes),
         position=of_cells(positions),

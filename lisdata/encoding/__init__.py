@@ -3,7 +3,7 @@
 from lisdata.encoding.config import EncodeConfig
 from lisdata.encoding.encoder import encode, encode_dataset, encode_share, finish
 from lisdata.encoding.first_subwords import AlignedTags, align_tags
-from lisdata.encoding.tokenizers import Tokenizer, load_tokenizer, template_ids
+from lisdata.encoding.tokenizers import Tokenizer, load_tokenizer, pair_template_ids, template_ids
 from lisdata.encoding.vocabularies import collect_vocabulary
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "encode_share",
     "finish",
     "load_tokenizer",
+    "pair_template_ids",
     "template_ids",
 ]

@@ -81,6 +81,10 @@ class CharacterTokenizer:
             f"found {text[index]!r} (U+{ord(text[index]):04X}) in {around!r}"
         )
 
+    def encode_pair(self, first: str, second: str) -> Int64:
+        """Return the ids of two texts, one after the other."""
+        return self.encode_batch([first, second]).ids.astype(np.int64)
+
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text that `ids` spell; U+FFFD stands for the unknown id."""
         characters = (*map(chr, self.characters), "\ufffd")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from lisdata.encoding.characters import UnknownCharacter
 from lisdata.encoding.tokenizers import CHARACTERS
 from lisdata.patches import parse_patch
-from lisdata.schema import TOKEN_COLUMNS
+from lisdata.schema import DEPREL_COLUMN, TOKEN_COLUMNS
 from lisdata.vocabulary import UnknownRole
 
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -86,7 +86,14 @@ class EncodeConfig:
         default=None, metadata=_help("fill rows of at most this many tokens with several structures")
     )
     max_length: int | None = field(default=None, metadata=_help("longest row in tokens; a longer one is an error"))
-    columns: tuple[str, ...] = field(default=TOKEN_COLUMNS, metadata=_help("the columns to write (input_ids always)"))
+    columns: tuple[str, ...] = field(
+        default=TOKEN_COLUMNS,
+        metadata=_help("the columns to write (input_ids always); deprel only if it is named, for running text"),
+    )
+    deprels: str | None = field(
+        default=None,
+        metadata=_help("deprels.json that freezes the numbers of the column deprel; others have none", is_path=True),
+    )
     same_as: bool = field(
         default=False,
         metadata=_help("column content numbers contents as the dataset's same_as tables show them; spelling stays"),
@@ -116,11 +123,11 @@ class EncodeConfig:
             parse_patch(self.patch)
         if self.vocabulary is not None and self.tokenizer != CHARACTERS:
             raise ValueError(f"a vocabulary goes with the tokenizer {CHARACTERS!r}, got {self.tokenizer!r}")
-        unknown = sorted(set(self.columns) - set(TOKEN_COLUMNS))
-        if unknown or "input_ids" not in self.columns:
-            raise ValueError(
-                f"expected input_ids and others of {', '.join(TOKEN_COLUMNS)}, got {', '.join(self.columns)}"
-            )
+        known = (*TOKEN_COLUMNS, DEPREL_COLUMN)
+        if set(self.columns) - set(known) or "input_ids" not in self.columns:
+            raise ValueError(f"expected input_ids and others of {', '.join(known)}, got {', '.join(self.columns)}")
+        if self.deprels is not None and DEPREL_COLUMN not in self.columns:
+            raise ValueError(f"deprels = {self.deprels} is for the column {DEPREL_COLUMN}, which is not written")
         if any(column.count("=>") != 1 for column in self.label_columns):
             raise ValueError(f"expected label columns of the form ROLE=>ROLE, got {', '.join(self.label_columns)}")
         if not self.label_language:

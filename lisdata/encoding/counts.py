@@ -34,10 +34,12 @@ class EncodeCounts:
     contents_by_label: int = _count("contents spelled by a label (--surface label), distinct in a part")
     contents_by_local_name: int = _count("entities without a label, spelled by the end of their IRI")
     contents_without_label: int = _count("entities without a label in all, those with a local name included")
+    contents_shown_as_others: int = _count("contents that a same_as table shows as others, distinct in a part")
     iris: int = _count("contents spelled by their IRI, distinct in a part")
     iri_tokens: int = _count("tokens of these IRIs, each IRI counted once a part")
     characters_replaced: int = _count("characters that became the unknown one, or that a tokenizer cannot take")
     unknown_roles: int = _count("tokens whose role became <unk>")
+    unknown_deprels: int = _count("words whose dependency relation --deprels does not have, so they have none")
     structures_continued_in_next_row: int = _count("structures longer than --context; no token is lost")
 
     def to_dict(self) -> dict[str, int]:

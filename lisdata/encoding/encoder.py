@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from typing import Any
 from lisdata.encoding.characters import CharacterTokenizer
 from lisdata.encoding.config import EncodeConfig
 from lisdata.encoding.counts import EncodeCounts
+from lisdata.encoding.deprels import DeprelVocabulary
 from lisdata.encoding.label_join import LabelTable, join_dataset_labels, join_file_labels
 from lisdata.encoding.part_encoder import PartEncoder
 from lisdata.encoding.planning import plan_encoding
@@ -32,6 +34,8 @@ from lisdata.token_shards.schema import TokenSchema
 from lisdata.token_shards.writer import TokenShardWriter, token_manifest
 from lisdata.vocabulary import ROLES_FILE, RoleVocabulary
 
+_LOG = logging.getLogger("lisdata")
+_KEPT = ("lisdata", "config", "dataset", "kinds", "tokenizer", "roles", "deprels")
 _TOTALS = ("structures", "rows", "tokens", "endpoints", "words")
 
 
@@ -71,7 +75,9 @@ def encode_dataset(
     depend on `workers` or `engine`. A run that was stopped goes on where it was; a finished one is only planned again.
     """
     with _job(source, to, config, {"workers": workers, "engine": engine.name}) as job:
-        return run_job(job, workers=workers, engine=engine, fresh=fresh, on_progress=on_progress)
+        body = run_job(job, workers=workers, engine=engine, fresh=fresh, on_progress=on_progress)
+    _tell_idle_same_as(source, config, body)
+    return body
 
 
 def encode_share(
@@ -90,7 +96,20 @@ def encode_share(
     manifest; what came of this one, and which ranks are not done yet, is returned.
     """
     with _job(source, to, _config(settings), {"workers": workers}) as job:
-        return run_share(job, rank=rank, world=world, workers=workers, on_progress=on_progress)
+        share = run_share(job, rank=rank, world=world, workers=workers, on_progress=on_progress)
+    if share.manifest is not None:
+        _tell_idle_same_as(source, _config(settings), share.manifest)
+    return share
+
+
+def _tell_idle_same_as(source: StrPath, config: EncodeConfig, body: JsonDict) -> None:
+    """Warn where `same_as` was asked for and changed nothing."""
+    if config.same_as and not body["report"].get("contents_shown_as_others"):
+        dataset = IncidenceDataset(source, verify="none")
+        remedy = "names must be spelled as in the dataset: lisdata align DATASET... --same-as TABLE counts matches"
+        if not len(SameAs.of_dataset(dataset)):
+            remedy = "the dataset has no such table: lisdata align --same-as TABLE --to DIR, then lisdata merge"
+        _LOG.warning("%s: same_as shows no content as another: %s", source, remedy)
 
 
 def finish(to: StrPath) -> JsonDict:
@@ -162,7 +181,9 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
     roles = RoleVocabulary.read(directory / ROLES_FILE)
     same_as = _same_as_of(inputs.source, plan["dataset"]) if config.same_as else None
     left_out = None if config.headers else find_settings(dataset, part)
-    encoder = PartEncoder(part, config, tokenizer, roles, make_speller(inputs.labels), same_as, left_out)
+    deprels = DeprelVocabulary.read(directory / plan["deprels"]["file"]) if "deprels" in plan else None
+    speller = make_speller(inputs.labels)
+    encoder = PartEncoder(part, config, tokenizer, roles, speller, same_as, left_out, deprels)
     with TokenShardWriter(directory, f"part-{unit['name']}", schema) as writer:
         for rows in encoder:
             writer.append_batch(
@@ -201,7 +222,7 @@ def fold_encoding(directory: Path, plan: JsonDict, commits: list[JsonDict]) -> J
     for commit in commits:
         counts.add(commit["counts"])
     found = counts.to_dict()
-    body = {name: plan[name] for name in ("lisdata", "config", "dataset", "kinds", "tokenizer", "roles")}
+    body = {name: plan[name] for name in _KEPT if name in plan}
     body |= {
         "counts": {name: found[name] for name in _TOTALS},
         "report": {name: count for name, count in found.items() if name not in _TOTALS},

@@ -9,7 +9,7 @@ from lisdata.encoding.part_tables import RoleTable, SpelledContents
 from lisdata.encoding.pieces import Int64, offsets_of, ragged_index, row_numbers, running_starts
 from lisdata.encoding.structure_rows import StructureRows
 from lisdata.encoding.token_rows import Columns, TokenRows
-from lisdata.schema import UNTAGGED
+from lisdata.schema import DEPREL_COLUMN, UNTAGGED
 
 
 def endpoint_rows(
@@ -69,10 +69,11 @@ def num_unused(numbers: Int64, offsets: Int64) -> int:
 
 
 def token_rows(rows: StructureRows, columns: Columns, lengths: Int64, target: int) -> TokenRows:
-    """Return a row for each structure from what its pieces are; those without hexatags are untagged."""
+    """Return a row for each structure from what its pieces are; those without tags are untagged."""
     num_tokens = int(lengths.sum())
     untagged = np.full(num_tokens, UNTAGGED, np.int8)
-    defaults: Columns = {"terminal": untagged, "nonterminal": untagged, "target": np.full(num_tokens, target, np.int8)}
+    defaults: Columns = dict.fromkeys(("terminal", "nonterminal", DEPREL_COLUMN), untagged)
+    defaults["target"] = np.full(num_tokens, target, np.int8)
     return TokenRows(
         offsets=offsets_of(lengths),
         columns=defaults | columns,

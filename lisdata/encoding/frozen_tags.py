@@ -26,7 +26,7 @@ from lisdata.hexatag.arrays import Int8, Int64
 from lisdata.parsers import load_parser, pin_parser
 from lisdata.parsers.loading import parse_flat
 from lisdata.runs import Job, JsonDict, OnProgress, run_job
-from lisdata.schema import UNTAGGED
+from lisdata.schema import DEPREL_COLUMN, UNTAGGED
 from lisdata.shards.manifest import MANIFEST, TOKEN_FORMAT, file_entry
 from lisdata.token_shards import TokenDataset
 from lisdata.token_shards.segments import DOCUMENT
@@ -52,8 +52,8 @@ def freeze_tags(
     """Write the rows of a token dataset, one sentence each, with frozen tags by `parser`; return its manifest's body.
 
     A sentence is what its tokens spell. Where that is tokenised in another way (by a tokenizer whose `decode` is not
-    the way back) the row has no tags, and is counted in the report as `rows respelled`. Raises SchemaError for rows
-    without tags or of several structures.
+    the way back) the row has no tags, and is counted in the report as `rows respelled`. No word keeps a `deprel`.
+    Raises SchemaError for rows without tags or of several structures.
     """
     source, target = TokenDataset(tokens), Path(to)
     missing = [name for name in _NEEDED if name not in source.columns]
@@ -100,6 +100,8 @@ def _write_part(source: Path, parser: str, directory: Path, plan: JsonDict, unit
             ids = [dataset.record_id(row) for row in rows] if dataset.schema.has_record_id else None
             kind = batch.kind if dataset.schema.kind is None else None
             columns = batch.columns | {"terminal": terminal, "nonterminal": nonterminal}
+            if DEPREL_COLUMN in columns:  # of the whole sentence's parse
+                columns[DEPREL_COLUMN] = np.full_like(terminal, UNTAGGED)
             writer.append_batch(batch.offsets, columns, kind=kind, record_ids=ids)
         return {"unit": unit["name"], "rows respelled": num_respelled, **writer.close()}
 

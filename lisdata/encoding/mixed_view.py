@@ -21,6 +21,7 @@ from lisdata.encoding.pieces import Bools, Int64, offsets_of, ragged_index, row_
 from lisdata.encoding.structure_rows import StructureRows
 from lisdata.encoding.token_rows import Columns, TokenRows
 from lisdata.errors import SchemaError
+from lisdata.schema import DEPREL_COLUMN
 from lisdata.vocabulary import RoleVocabulary
 
 FIRST_MARKER, NUM_MARKERS = 0xE000, 0x1900  # Unicode's private use area: one character a side of roles
@@ -109,7 +110,7 @@ def _separators(text: TokenRows, neighbour: Int64, separator: Int64, position: I
         "occurrence": np.full(len(repeated), NONE, np.int64),
         "content": np.full(len(repeated), NO_CONTENT, np.int64),
     }
-    for name in ("terminal", "nonterminal"):
+    for name in ("terminal", "nonterminal", DEPREL_COLUMN):
         columns[name] = np.full(len(repeated), -100, text.columns[name].dtype)
     return columns
 

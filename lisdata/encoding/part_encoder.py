@@ -10,6 +10,7 @@ import numpy as np
 from lisdata.encoding.characters import CharacterTokenizer
 from lisdata.encoding.config import EncodeConfig
 from lisdata.encoding.counts import EncodeCounts
+from lisdata.encoding.deprels import DeprelVocabulary
 from lisdata.encoding.endpoints_view import endpoint_rows, num_unused
 from lisdata.encoding.grids import GridEncoder, grid_texts
 from lisdata.encoding.layout_roles import layout_codes, without_layout
@@ -19,12 +20,12 @@ from lisdata.encoding.part_tables import RoleTable, SpelledContents, content_ids
 from lisdata.encoding.pieces import Bools, Int64
 from lisdata.encoding.running_text import RunningText, read_text
 from lisdata.encoding.sequence_view import sequence_rows
-from lisdata.encoding.structure_rows import StructureRows, iter_slices
+from lisdata.encoding.structure_rows import ENCODED_COLUMNS, StructureRows, iter_slices
 from lisdata.encoding.surfaces import Speller, find_iris, iter_surfaces
 from lisdata.encoding.token_rows import TokenRows
 from lisdata.encoding.tokenizers import Tokenizer
 from lisdata.errors import SchemaError
-from lisdata.schema import StructureKind
+from lisdata.schema import DEPREL_COLUMN, StructureKind
 from lisdata.shards import Part
 from lisdata.shards.same_as import SameAs
 from lisdata.vocabulary import RoleVocabulary
@@ -95,14 +96,21 @@ class PartEncoder:
         speller: Speller,
         same_as: SameAs | None = None,
         left_out: Bools | None = None,
+        deprels: DeprelVocabulary | None = None,
     ) -> None:
-        """`left_out` are the structures of the part that become no rows, by default none."""
+        """`left_out` are the structures of the part that become no rows, by default none.
+
+        `deprels` numbers the relations of the column `deprel`, where that is written.
+        """
         self.counts = EncodeCounts()
         self._left_out = left_out
         self._part, self._config, self._tokenizer, self._speller = part, config, tokenizer, speller
         self._roles = RoleTable.of_part(part, roles, config.unknown_role)
         self._vocabulary, self._has_unknown = roles, roles.has_unknown
         self._ids = content_ids(part, same_as)
+        if same_as is not None:
+            self.counts.contents_shown_as_others = int(np.count_nonzero(self._ids != content_ids(part)))
+        self._deprels = None if deprels is None else deprels.numbers_of_part(part)
         self._grids = GridEncoder(tokenizer, config)
         self._is_layout = layout_codes(part)
         self._scored = {view: int(config.target in ("all", view)) for view in ("sequence", "endpoints")}
@@ -137,7 +145,8 @@ class PartEncoder:
 
     def _slices(self) -> Iterator[StructureRows]:
         at = 0
-        for rows in iter_slices(self._part):
+        read = ENCODED_COLUMNS if self._deprels is None else (*ENCODED_COLUMNS, DEPREL_COLUMN)
+        for rows in iter_slices(self._part, read):
             self.counts.structures += rows.num_rows
             kept = np.arange(rows.num_rows)
             if self._left_out is not None:
@@ -180,6 +189,7 @@ class PartEncoder:
             self.counts,
             target=self._scored["sequence"],
             special_tokens=self._config.special_tokens,
+            deprels=self._deprels,
         )
 
     def _grid_cells(self, rows: StructureRows) -> TokenRows:

@@ -16,20 +16,22 @@ import pyarrow.compute as pc
 import lisdata
 from lisdata.encoding.characters import CharacterTokenizer, collect_characters
 from lisdata.encoding.config import EncodeConfig
+from lisdata.encoding.deprels import DEPRELS_FILE, DeprelVocabulary
 from lisdata.encoding.mixed_view import role_markers
 from lisdata.encoding.part_encoder import iter_texts
 from lisdata.encoding.surfaces import Speller
 from lisdata.encoding.tokenizers import CHARACTERS, Tokenizer, load_tokenizer
 from lisdata.errors import LisDataError
 from lisdata.runs import JsonDict
-from lisdata.schema import StructureKind
+from lisdata.schema import DEPREL_COLUMN, UNTAGGED, StructureKind
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.manifest import MANIFEST, TOKEN_FORMAT, file_entry
 from lisdata.token_shards.schema import INT32_MAX, TokenSchema
 from lisdata.vocabulary import ROLES_FILE, RoleVocabulary, iter_role_labels
 
 PACKED_COLUMNS = ("document", "token_kind")
-_PATHS = ("tokenizer", "vocabulary", "labels", "label_table")  # the plan holds what these files say, not where they are
+# the plan holds what these files say, not where they are
+_PATHS = ("tokenizer", "vocabulary", "labels", "label_table", "deprels")
 
 
 def plan_encoding(
@@ -56,10 +58,20 @@ def plan_encoding(
             "unk_id": tokenizer.unk_id,
         },
         "roles": {"file": ROLES_FILE, "hash": roles.hash, "num_roles": len(roles)},
-        "schema": plan_schema(dataset, config, tokenizer, roles).to_json(),
-        "units": list(_units(dataset)),
     }
-    return plan, files
+    deprels = plan_deprels(dataset, config)
+    if deprels is not None:
+        files[DEPRELS_FILE] = deprels.to_json()
+        plan["deprels"] = {"file": DEPRELS_FILE, "hash": deprels.hash, "num_deprels": len(deprels)}
+    schema = plan_schema(dataset, config, tokenizer, roles, num_deprels=len(deprels or ()))
+    return plan | {"schema": schema.to_json(), "units": list(_units(dataset))}, files
+
+
+def plan_deprels(dataset: IncidenceDataset, config: EncodeConfig) -> DeprelVocabulary | None:
+    """Return the frozen relations or the dataset's, None where the column is not written."""
+    if DEPREL_COLUMN not in config.columns:
+        return None
+    return DeprelVocabulary.from_dataset(dataset) if config.deprels is None else DeprelVocabulary.read(config.deprels)
 
 
 def plan_roles(dataset: IncidenceDataset, config: EncodeConfig) -> RoleVocabulary:
@@ -100,7 +112,12 @@ def iter_dataset_texts(dataset: IncidenceDataset, config: EncodeConfig, speller:
 
 
 def plan_schema(
-    dataset: IncidenceDataset, config: EncodeConfig, tokenizer: Tokenizer, roles: RoleVocabulary
+    dataset: IncidenceDataset,
+    config: EncodeConfig,
+    tokenizer: Tokenizer,
+    roles: RoleVocabulary,
+    *,
+    num_deprels: int = 0,
 ) -> TokenSchema:
     """Choose the columns' types from the vocabularies, the limits of length and the sizes of the structures."""
     sizes = [StructureSizes.of_part(part) for part in dataset.parts]
@@ -112,6 +129,7 @@ def plan_schema(
     limits = {
         "instance": (-1, min(INT32_MAX, max(0, num_instances - 1))),
         "occurrence": (-1, max(0, *(max(size.occurrences, size.cells) - 1 for size in sizes))),
+        DEPREL_COLUMN: (UNTAGGED, max(0, num_deprels - 1)),
         "position": (0, max_length - 1 if is_bound and max_length is not None else INT32_MAX),
     }
     kinds = [kind for kind in StructureKind if dataset.manifest["kinds"].get(kind.label)]

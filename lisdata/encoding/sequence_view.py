@@ -16,7 +16,7 @@ from lisdata.encoding.running_text import RunningText
 from lisdata.encoding.structure_rows import StructureRows
 from lisdata.encoding.token_rows import Columns, TokenRows
 from lisdata.encoding.tokenizers import Tokenizer
-from lisdata.schema import UNTAGGED
+from lisdata.schema import DEPREL_COLUMN, UNTAGGED
 
 
 def sequence_rows(
@@ -29,12 +29,14 @@ def sequence_rows(
     *,
     target: int,
     special_tokens: bool,
+    deprels: Int64 | None = None,
 ) -> TokenRows:
     """Return a row for each structure: the pieces of its text, in order.
 
     The words are the occurrences that have a span and take part in the structure's token role (relation#token, else
     the role that most spelled occurrences have). A piece shows the first word that it overlaps: `occurrence` is that
-    word's number in the structure, `content` comes from `ids`, and the word's hexatags stand on its first piece.
+    word's number in the structure, `content` comes from `ids`, and the word's hexatags stand on its first piece, as
+    does, with `deprels` (by label code, the last for none), the number of its dependency relation.
     A piece that overlaps none (white space between words) has occurrence -1, content 0 and the instance of the word
     before it, or of the row's first word; where there is no word, instance 0, or -1 in a structure without instances.
     Positions count the pieces of one (instance, role).
@@ -61,7 +63,10 @@ def sequence_rows(
     columns["content"][spelling] = ids[rows.tau[occurrence]]
     first = first_of_each(word, len(words.occurrence))
     is_begun = first >= 0
-    columns |= _tags(rows, words.occurrence[is_begun], spelling[first[is_begun]], len(row))
+    tagged, at = words.occurrence[is_begun], spelling[first[is_begun]]
+    columns |= _tags(rows, tagged, at, len(row))
+    if deprels is not None:
+        columns[DEPREL_COLUMN] = _deprels(rows.deprel[tagged], deprels, at, len(row), counts)
     _count(rows, words, is_begun, counts)
     counts.documents_not_utf8 += text.num_escaped
     counts.pieces_without_word += len(row) - len(spelling)
@@ -171,6 +176,14 @@ def _tags(rows: StructureRows, occurrence: Int64, piece: Int64, num_pieces: int)
         columns[name] = np.full(num_pieces, UNTAGGED, np.int8)
         columns[name][piece] = tags[occurrence]
     return columns
+
+
+def _deprels(codes: Int64, number: Int64, piece: Int64, num_pieces: int, counts: EncodeCounts) -> Int64:
+    """Return the column of dependency relations: the number of each of `codes` on its `piece`."""
+    column = np.full(num_pieces, UNTAGGED, np.int64)
+    column[piece] = number[codes]
+    counts.unknown_deprels += int(np.count_nonzero((codes >= 0) & (number[codes] < 0)))
+    return column
 
 
 def _count(rows: StructureRows, words: Words, is_begun: Bools, counts: EncodeCounts) -> None:

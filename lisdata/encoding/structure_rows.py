@@ -135,6 +135,11 @@ class StructureRows:
         """The nonterminal hexatag of each occurrence, UNTAGGED where it has none."""
         return self._spread("nonterminal", self._flat("nonterminal"), UNTAGGED)
 
+    @cached_property
+    def deprel(self) -> Int64:
+        """The label code of each occurrence's dependency relation, -1 where it has none."""
+        return self._spread("deprel", self._flat("deprel", fill=-1), -1)
+
     def tensor(self, row: int) -> tuple[str, list[int], memoryview]:
         """Return dtype, shape and row-major bytes of a grid."""
         scalar: Any = self._column("tensor")[row]

@@ -54,6 +54,9 @@ class Tokenizer(Protocol):
     def encode_batch(self, texts: Sequence[str], *, special_tokens: bool = False) -> Pieces:
         """Return the pieces of each text; `special_tokens` adds those that the tokenizer's own template asks for."""
 
+    def encode_pair(self, first: str, second: str) -> Int64:
+        """Return the ids of two texts in one row, with what the tokenizer's own template for two adds."""
+
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text that `ids` spell, special tokens included."""
 
@@ -96,6 +99,12 @@ class SubwordTokenizer:
         places = np.fromiter(flat, np.int64, 2 * total).reshape(-1, 2)
         return Pieces(offsets=offsets, ids=ids, begin=places[:, 0], end=places[:, 1], num_replaced=num_replaced)
 
+    def encode_pair(self, first: str, second: str) -> Int64:
+        """Return the ids of two texts in one row, with what the tokenizer's own template for two adds."""
+        (left, right), _ = without_surrogates([first, second])
+        with self._library_errors():
+            return np.array(self._backend.encode(left, right).ids, np.int64)
+
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text that `ids` spell, by the tokenizer's own decoder, special tokens included."""
         with self._library_errors():
@@ -135,6 +144,21 @@ def template_ids(tokenizer: Tokenizer) -> tuple[Int64, Int64]:
     ids = tokenizer.encode_batch(["a"], special_tokens=True).ids.astype(np.int64)
     begin = next(n for n in range(len(ids)) if ids[n : n + len(own)].tolist() == own)
     return ids[:begin], ids[begin + len(own) :]
+
+
+def pair_template_ids(tokenizer: Tokenizer) -> tuple[Int64, Int64, Int64]:
+    """Return the ids that the tokenizer's template puts before, between and after two texts in one row.
+
+    Where it has none for two, each text is followed by what follows one that is alone.
+    """
+    before, after = template_ids(tokenizer)
+    own = tokenizer.encode_batch(["a"]).ids.tolist()
+    ids, size = tokenizer.encode_pair("a", "a"), len(own)
+    places = [n for n in range(len(ids)) if ids[n : n + size].tolist() == own]
+    second = next((n for n in places if n >= places[0] + size), None)
+    if second is None or len(ids) == 2 * size:
+        return before, after, after
+    return ids[: places[0]], ids[places[0] + size : second], ids[second + size :]
 
 
 def load_tokenizer(name: str | Path) -> Tokenizer:

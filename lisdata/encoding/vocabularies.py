@@ -14,7 +14,7 @@ from lisdata.encoding.config import EncodeConfig
 from lisdata.encoding.encoder import join_labels, make_speller
 from lisdata.encoding.mixed_view import role_markers
 from lisdata.encoding.planning import iter_dataset_texts
-from lisdata.encoding.tokenizers import CHARACTERS
+from lisdata.encoding.tokenizers import CHARACTERS, load_tokenizer
 from lisdata.errors import PlanError
 from lisdata.paths import StrPath
 from lisdata.settings import build_settings
@@ -28,11 +28,14 @@ def collect_vocabulary(datasets: Sequence[StrPath], to: StrPath, **settings: Any
     `settings` are the fields of `EncodeConfig` that the datasets are to be encoded with: they decide which text there
     is. `encode` then takes roles.json as `labels` and characters.json as `vocabulary`, so that the tokens of all can be
     mixed (`lisdata.loader.Mixture`). Returns the number of entries of each file. Raises PlanError where a file is there
-    that says something else, and ValueError for `labels` and `vocabulary`, which this makes.
+    that says something else, SchemaError and ValueError for a `tokenizer` that is none, and ValueError for `labels` and
+    `vocabulary`, which this makes.
     """
     config = build_settings(EncodeConfig, settings, "vocabulary")
     if config.labels is not None or config.vocabulary is not None:
         raise ValueError("labels and vocabulary are what is made here: give them to encode")
+    if config.tokenizer != CHARACTERS:
+        load_tokenizer(config.tokenizer)  # which `encode` will be given: it must be one
     opened = [IncidenceDataset(path) for path in datasets]
     roles = _roles(opened, config)
     files = {ROLES_FILE: (roles.to_json(), len(roles))}

@@ -1,8 +1,8 @@
-"""The plot of a benchmark: a bar a score, the spread over seeds on it."""
+"""The plots of benchmarks: a bar a score, the spread over seeds on it; two models' attention, a point a pair."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,4 +31,24 @@ def plot_scores(bars: Sequence[Bar], path: Path, *, label: str, chance: float | 
     axes.invert_yaxis()
     axes.set(xlabel=label, xlim=(0, 100))
     axes.grid(alpha=0.3, axis="x")
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
+def plot_paired_attention(points: Mapping[str, Sequence[tuple[float, float]]], path: Path, *, row: str) -> None:
+    """Draw the attention of each pair in two models, (second, first), by group, as a PNG; on the line both are equal.
+
+    `row` is whose attention it is, the verb's or the object's.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for number, (name, pairs) in enumerate(points.items()):
+        x, y = zip(*pairs, strict=True)
+        axes.plot(x, y, ".", color=f"C{number}", markersize=4, label=f"{name} ({len(pairs)})")
+    most = max(max(pair) for pairs in points.values() for pair in pairs)
+    axes.plot([0, most], [0, most], color="grey", linewidth=0.8)
+    axes.set(xlabel=f"attention of the {row} in the second model", ylabel=f"attention of the {row} in the first model")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
     figure.savefig(path, dpi=120, metadata={"Software": None})

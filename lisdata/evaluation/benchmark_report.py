@@ -112,7 +112,7 @@ def write_benchmark_report(report: BenchmarkReport, directory: Path) -> str:
     write_atomically(directory / f"{report.name}.json", (json.dumps(_to_json(report), indent=1) + "\n").encode())
     write_item_results(report.results, directory / f"{report.name}-items.csv")
     rows = {**report.sections[""], **report.sections[report.plotted]}
-    bars = [Bar(name, *_mean_and_deviation(row[: report.num_seeds])) for name, row in rows.items()]
+    bars = [Bar(name, *mean_and_deviation(row[: report.num_seeds])) for name, row in rows.items()]
     plot_scores(bars, directory / f"{report.name}.png", label=report.title, chance=report.chance)
     return table
 
@@ -130,10 +130,10 @@ def format_benchmark(report: BenchmarkReport) -> str:
         if section:
             rows.append([section])
         for name, row in scores.items():
-            mean, deviation = _mean_and_deviation(row[: report.num_seeds])
-            spread = [] if is_one else [_percent(mean), _percent(deviation)]
-            rows.append([f"{'  ' if section else ''}{name}", *spread, *map(_percent, row)])
-    return "\n".join([*lines, *_align(rows)]) + "\n"
+            mean, deviation = mean_and_deviation(row[: report.num_seeds])
+            spread = [] if is_one else [percent(mean), percent(deviation)]
+            rows.append([f"{'  ' if section else ''}{name}", *spread, *map(percent, row)])
+    return "\n".join([*lines, *align_table(rows)]) + "\n"
 
 
 def format_differences(differences: Mapping[str, BootstrapDifference]) -> str:
@@ -142,7 +142,7 @@ def format_differences(differences: Mapping[str, BootstrapDifference]) -> str:
     for name, found in differences.items():
         interval = f"[{100 * found.low:+.2f}, {100 * found.high:+.2f}]"
         rows.append([name, f"{100 * found.difference:+.2f}", interval, f"{found.p_value:.4f}"])
-    return "\n".join(_align(rows)) + "\n"
+    return "\n".join(align_table(rows)) + "\n"
 
 
 def differences_to_json(differences: Mapping[str, BootstrapDifference]) -> str:
@@ -150,24 +150,26 @@ def differences_to_json(differences: Mapping[str, BootstrapDifference]) -> str:
     return json.dumps({name: asdict(found) for name, found in differences.items()}, indent=1) + "\n"
 
 
-def _align(rows: Sequence[Sequence[str]]) -> list[str]:
+def align_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines, the first column to the left, the others to the right; rows may be short."""
     num_columns = max(map(len, rows))
     full = [[*row, *[""] * (num_columns - len(row))] for row in rows]
     widths = [max(map(len, column)) for column in zip(*full, strict=True)]
     return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in full]
 
 
-def _by_row(columns: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
-    return {name: [column[name] for column in columns] for name in columns[0]}
-
-
-def _mean_and_deviation(scores: Sequence[float]) -> tuple[float, float | None]:
+def mean_and_deviation(scores: Sequence[float]) -> tuple[float, float | None]:
     """Return the mean over seeds and their standard deviation, where there are several."""
     return fmean(scores), stdev(scores) if len(scores) > 1 else None
 
 
-def _percent(score: float | None) -> str:
+def percent(score: float | None) -> str:
+    """Return a share in %, with two decimals; nothing for none."""
     return "" if score is None else f"{100 * score:.2f}"
+
+
+def _by_row(columns: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    return {name: [column[name] for column in columns] for name in columns[0]}
 
 
 def _to_json(report: BenchmarkReport) -> dict[str, Any]:
@@ -187,6 +189,6 @@ def _to_json(report: BenchmarkReport) -> dict[str, Any]:
 
 
 def _row_to_json(report: BenchmarkReport, row: Sequence[float]) -> dict[str, Any]:
-    mean, deviation = _mean_and_deviation(row[: report.num_seeds])
+    mean, deviation = mean_and_deviation(row[: report.num_seeds])
     vote = {"vote": row[-1]} if report.has_vote else {}
     return {"mean": mean, "deviation": deviation, "seeds": list(row[: report.num_seeds]), **vote}

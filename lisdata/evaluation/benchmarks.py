@@ -9,8 +9,9 @@ from typing import Any
 
 from torch import nn
 
-from lisdata.checkpoints import INDEX, CheckpointError, latest, load_model
+from lisdata.checkpoints import find_checkpoint, load_model
 from lisdata.encoding import Tokenizer, load_tokenizer
+from lisdata.encoding.deprels import DeprelVocabulary
 from lisdata.errors import LisDataError, SchemaError
 from lisdata.evaluation.benchmark_report import report_blimp, report_syntaxgym, write_benchmark_report
 from lisdata.evaluation.blimp import evaluate_blimp, hash_paradigms, read_blimp
@@ -52,6 +53,7 @@ class BenchmarkRequest:
     A model of masked tokens is scored by pseudo-log-likelihood, its `end` by default that of the tokenizer's template.
     A causal model is given the tags of what it has read, rather than those of whole sentences, with a `prefix_form`.
     `within_word_l2r` is that of `MaskedScoring`; with `hide_from_parser` the parser cannot read a masked token either.
+    `deprels` is the file that numbers the dependency relations of a model of masked tokens that reads them.
     """
 
     checkpoints: Sequence[Path]
@@ -64,12 +66,14 @@ class BenchmarkRequest:
     prefix_form: PrefixForm | None = None
     within_word_l2r: bool = False
     hide_from_parser: bool = False
+    deprels: Path | None = None
 
     def load_tags(self) -> TagCache | None:
         """Return what tags sentences, if there is a parser and the models see tags."""
         if self.parser is None or self.scoring.regime in TAGLESS:
             return None
-        return TagCache(self.parser, self.tag_cache or self.directory / "tags.jsonl")
+        path = self.tag_cache or self.directory / "tags.jsonl"
+        return TagCache(self.parser, path, with_deprels=self.deprels is not None)
 
 
 def run_syntaxgym(
@@ -150,16 +154,6 @@ def _read_seeds(path: Path) -> list[ItemResults]:
     return seeds
 
 
-def find_checkpoint(path: Path) -> Path:
-    """Return the checkpoint at `path`, or the newest in it or in its folder `checkpoints`; CheckpointError without."""
-    if (path / INDEX).exists():
-        return path
-    found = latest(path) or latest(path / "checkpoints")
-    if found is None:
-        raise CheckpointError(f"{path}: expected a checkpoint, or a folder of checkpoints, found none")
-    return found
-
-
 def _score_models(
     request: BenchmarkRequest, tag: TagCache | None, evaluate: Evaluate, on_progress: OnProgress | None
 ) -> tuple[list[ItemResults], dict[str, Any]]:
@@ -169,8 +163,8 @@ def _score_models(
     results: list[ItemResults] = []
     models = []
     for number, path in enumerate(request.checkpoints):
-        model, checkpoint = _load(path)
-        scorer = _make_scorer(request, model, tokenizer, tag)
+        model, checkpoint = load_benchmarked(path)
+        scorer = make_scorer(request, model, tokenizer, tag)
         show = None if on_progress is None else _one_of(on_progress, number, len(request.checkpoints))
         results.append(evaluate(scorer, str(path), show))
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
@@ -179,25 +173,33 @@ def _score_models(
     return results, {"models": models}
 
 
-def _load(path: Path) -> tuple[nn.Module, str]:
-    """Return a model and the name of its checkpoint."""
+def load_benchmarked(path: Path) -> tuple[nn.Module, str]:
+    """Return the model at one of `checkpoints` of a request, and the name of its checkpoint."""
     if is_hf_folder(path):
         return from_hf(path), path.name
     checkpoint = find_checkpoint(path)
     return load_model(checkpoint), checkpoint.name
 
 
-def _make_scorer(request: BenchmarkRequest, model: nn.Module, tokenizer: Tokenizer, tag: TagCache | None) -> Scorer:
-    is_masked = find_model(describe_model(model)["name"]).is_masked
+def is_masked(model: nn.Module) -> bool:
+    """Tell whether a model of lisdata is one of masked tokens."""
+    return find_model(describe_model(model)["name"]).is_masked
+
+
+def make_scorer(request: BenchmarkRequest, model: nn.Module, tokenizer: Tokenizer, tag: TagCache | None) -> Scorer:
+    """Return what scores sentences by a model as the request says."""
+    has_mask = is_masked(model)
     if request.prefix_form is not None:
-        if is_masked or tag is None:
+        if has_mask or tag is None:
             raise ValueError(f"tags {request.prefix_form}: expected a causal model and a parser")
         return PrefixScorer(model, tokenizer, tag, request.prefix_form, request.scoring)
-    if not is_masked:
+    if not has_mask:
         return CausalScorer(model, tokenizer, request.scoring)
     settings = asdict(request.scoring) | {"end": request.scoring.end or None}
     scoring = MaskedScoring(**settings, within_word_l2r=request.within_word_l2r)
-    return MaskedScorer(model, tokenizer, scoring, parse_masked=tag if request.hide_from_parser else None)
+    deprels = None if request.deprels is None else DeprelVocabulary.read(request.deprels)
+    parse_masked = tag if request.hide_from_parser else None
+    return MaskedScorer(model, tokenizer, scoring, parse_masked=parse_masked, deprels=deprels)
 
 
 def _describe_reading(request: BenchmarkRequest, tag: TagCache | None, facts: dict[str, Any]) -> list[str]:

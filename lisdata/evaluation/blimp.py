@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
-from lisdata.decompression import decompressed, find_compression
 from lisdata.errors import Place, SchemaError
 from lisdata.evaluation.item_results import ItemResults, Verdict, mean_score
 from lisdata.evaluation.sentence_scores import SentenceScorer, TagTexts, score_sentences, tags_of
+from lisdata.evaluation.text_lines import iter_lines
 from lisdata.json_shape import Shape, find_mismatch
 
 _FOLDED_FIELDS = {"syntax/semantics": "syntax_semantics"}  # one paradigm writes it so, thirteen otherwise
@@ -71,7 +71,7 @@ def read_paradigm(path: Path, *, max_pairs: int | None = None) -> Paradigm:
     """Return the paradigm of one file, which may be compressed."""
     pairs: dict[int, Pair] = {}
     head: tuple[str, str, str] | None = None
-    for place, line in _iter_lines(path):
+    for place, line in iter_lines(path):
         if max_pairs is not None and len(pairs) == max_pairs:
             break
         body = _read_line(line, place)
@@ -154,18 +154,6 @@ def _paradigm_files(directory: Path) -> list[Path]:
     if not paths:
         raise SchemaError(f"{directory}: expected the .jsonl or .jsonl.gz files of BLiMP, found none")
     return paths
-
-
-def _iter_lines(path: Path) -> Iterator[tuple[Place, bytes]]:
-    """Yield the lines that are not empty; BadRecordError where a compressed file is cut or damaged."""
-    with path.open("rb") as raw:
-        compression = find_compression(raw.read(4))
-        raw.seek(0)
-        stream = decompressed(raw, compression, str(path))
-        data = b"".join(iter(stream.read, b""))  # a cut or damage is told after what can be read
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            yield Place(str(path), line=number), line
 
 
 def _read_line(line: bytes, place: Place) -> dict[str, str]:

@@ -18,9 +18,11 @@ import torch
 from torch import nn
 
 from lisdata.encoding import Tokenizer
+from lisdata.encoding.deprels import DeprelVocabulary
 from lisdata.evaluation.causal_scorer import SCORING_REGIMES, TAGLESS
 from lisdata.evaluation.mode import evaluating
 from lisdata.evaluation.sentence_rows import (
+    ROW_COLUMNS,
     SentenceRow,
     SentenceRows,
     check_model,
@@ -78,8 +80,9 @@ class _Masked:
 class MaskedScorer:
     """A `SentenceScorer` of a masked model of lisdata, whose surprisals add up to the pseudo-log-likelihood, negated.
 
-    `parse_masked` tags each text once more for each of its tokens, and takes the place of the tags given. Raises
-    ValueError for a model of other kind, LisDataError for one of fewer tokens than the tokenizer has.
+    `parse_masked` tags each text once more for each of its tokens, and takes the place of the tags given. A model that
+    reads dependency relations needs their numbers, `deprels`, and tags that have them. Raises ValueError for a model of
+    other kind, LisDataError for one of fewer tokens than the tokenizer has.
     """
 
     def __init__(
@@ -89,10 +92,11 @@ class MaskedScorer:
         scoring: MaskedScoring | None = None,
         *,
         parse_masked: TagTexts | None = None,
+        deprels: DeprelVocabulary | None = None,
     ) -> None:
         self.scoring = scoring or MaskedScoring()
         self._model, self._parse_masked = model, parse_masked
-        self._rows = SentenceRows(tokenizer, start=self.scoring.start, end=self.scoring.end)
+        self._rows = SentenceRows(tokenizer, start=self.scoring.start, end=self.scoring.end, deprels=deprels)
         check_model(model, tokenizer)
         mask_id = getattr(getattr(model, "config", None), "mask_id", None)
         if mask_id is None:
@@ -127,8 +131,7 @@ class MaskedScorer:
 
     def _under_regime(self, row: SentenceRow) -> SentenceRow:
         batch = apply_tag_regime(pad_rows([row.values]), self.scoring.regime, seed=self.scoring.seed)
-        columns = (batch["input_ids"], batch["terminal"], batch["nonterminal"])
-        return replace(row, values=torch.cat(columns).numpy())
+        return replace(row, values=torch.cat([batch[name] for name in ROW_COLUMNS if name in batch]).numpy())
 
     def _surprisals(self, rows: list[SentenceRow]) -> list[Float64]:
         """Return the surprisal of each token of each text."""

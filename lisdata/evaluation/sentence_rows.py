@@ -13,17 +13,24 @@ import torch
 from torch import nn
 
 from lisdata.encoding import Tokenizer, align_tags, template_ids
+from lisdata.encoding.deprels import DeprelVocabulary
 from lisdata.errors import LisDataError
 from lisdata.evaluation.sentence_scores import Float64, Int64, TextTags, TokenSurprisals
 from lisdata.training.batches import Batch
 from lisdata.training.tag_regimes import UNTAGGED
 
-COLUMNS = ("input_ids", "terminal", "nonterminal", "document")
+ROW_COLUMNS = ("input_ids", "terminal", "nonterminal", "deprel")
+COLUMNS = (*ROW_COLUMNS, "document")
+
+_EXCERPT = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SentenceRow:
-    """A text as tokens: `values` (3, T) are their ids and tags; `spans` (N, 2) the characters of those of the text."""
+    """A text as tokens: `spans` (N, 2) are the characters of those of the text.
+
+    `values` (3, T) are their ids and tags; (4, T) with numbers of dependency relations.
+    """
 
     text: str
     spans: Int64
@@ -34,11 +41,14 @@ class SentenceRows:
     """Makes rows of texts between a `start` and an `end`, texts themselves; None is what the tokenizer's template puts.
 
     `counts` adds up what could not be aligned: words whose tags no token bears, tokens that overlap several words.
+    With `deprels` rows have a number of each word's dependency relation too, from tags that have these.
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, start: str | None, end: str | None) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, *, start: str | None, end: str | None, deprels: DeprelVocabulary | None = None
+    ) -> None:
         self.counts: Counter[str] = Counter()
-        self._tokenizer = tokenizer
+        self._tokenizer, self._deprels = tokenizer, deprels
         before, after = template_ids(tokenizer)
         self.start = before if start is None else self._encode(start)
         self.end = after if end is None else self._encode(end)
@@ -50,7 +60,7 @@ class SentenceRows:
         for number, bounds in enumerate(pairwise(pieces.offsets.tolist())):
             at = slice(*bounds)
             ids = np.concatenate([self.start, pieces.ids[at], self.end])
-            values = np.full((3, len(ids)), UNTAGGED, np.int64)
+            values = np.full((3 if self._deprels is None else 4, len(ids)), UNTAGGED, np.int64)
             values[0] = ids
             spans = np.stack([pieces.begin[at], pieces.end[at]], 1)
             row = SentenceRow(text=texts[number], spans=spans, values=values)
@@ -67,6 +77,11 @@ class SentenceRows:
         own = self.own_tokens(row)
         values[1:] = UNTAGGED
         values[1, own], values[2, own] = aligned.terminal, aligned.nonterminal
+        if self._deprels is not None:
+            if tags.deprels is None:
+                raise ValueError(f"expected tags with dependency relations, got none for {text[:_EXCERPT]!r}")
+            is_begun = aligned.first_piece >= 0
+            values[3, own][aligned.first_piece[is_begun]] = self._deprels.numbers(tags.deprels)[is_begun]
         self.counts["tags_lost"] += aligned.tags_lost
         self.counts["tokens_over_several_words"] += aligned.pieces_over_several_words
         return SentenceRow(text=row.text, spans=row.spans, values=values)
@@ -99,17 +114,14 @@ def iter_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int
 
 
 def pad_rows(rows: Sequence[Int64]) -> Batch:
-    """Return rows (3, T) as a batch with `document` 0, and -1 at padding."""
-    longest = max(row.shape[1] for row in rows)
-    columns = {
-        "input_ids": torch.zeros(len(rows), longest, dtype=torch.int64),
-        "terminal": torch.full((len(rows), longest), UNTAGGED),
-        "nonterminal": torch.full((len(rows), longest), UNTAGGED),
-        "document": torch.full((len(rows), longest), -1),
-    }
+    """Return rows (3 or 4, T), all alike, as a batch with `document` 0, and -1 at padding."""
+    shape = len(rows), max(row.shape[1] for row in rows)
+    names = ROW_COLUMNS[: len(rows[0])]
+    columns = {name: torch.full(shape, UNTAGGED) for name in names}
+    columns |= {"input_ids": torch.zeros(shape, dtype=torch.int64), "document": torch.full(shape, -1)}
     for number, row in enumerate(rows):
         length = row.shape[1]
-        for name, values in zip(COLUMNS, torch.from_numpy(row), strict=False):
+        for name, values in zip(names, torch.from_numpy(row), strict=True):
             columns[name][number, :length] = values
         columns["document"][number, :length] = 0
     return columns

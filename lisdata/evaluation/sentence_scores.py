@@ -46,15 +46,18 @@ class TextTags:
     """The hexatags of the W words of a text; `spans` (W, 2) are their characters [begin, end), in order.
 
     `terminal` and `nonterminal` are negative where a word is untagged. `num_lifted` arcs were lifted to tag the text.
+    `deprels` are the words' dependency relations, None where they were not asked for.
     """
 
     spans: Int64
     terminal: Int8
     nonterminal: Int8
     num_lifted: int = 0
+    deprels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        sizes = len(self.spans), len(self.terminal), len(self.nonterminal)
+        sizes = [len(self.spans), len(self.terminal), len(self.nonterminal)]
+        sizes += [] if self.deprels is None else [len(self.deprels)]
         if len(set(sizes)) > 1 or self.spans.shape[1:] != (2,):
             raise ValueError(f"expected a span and two tags a word, got {', '.join(map(str, sizes))} of them")
 

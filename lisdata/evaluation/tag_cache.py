@@ -4,6 +4,7 @@ The file holds JSON lines, the first naming the parser and its versions; then, a
 
     {"text": "...", "begin": [0], "end": [3], "terminal": [1], "nonterminal": [0], "num_lifted": 0}
 
+and "deprels" where dependency relations were asked for: of two lines for a text the last counts.
 It grows under a lock, so processes may share it; a last line cut by a kill is overwritten.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import orjson
@@ -30,9 +31,10 @@ FORMAT = "lisdata tag cache 1"
 _EXCERPT = 60
 
 
-def tag_texts(texts: Sequence[str], parser: str) -> list[TextTags]:
+def tag_texts(texts: Sequence[str], parser: str, *, with_deprels: bool = False) -> list[TextTags]:
     """Return the hexatags of each text, of all its sentences, by the parser of that name; crossing arcs are lifted.
 
+    `with_deprels` they come with the dependency relations that the parser gave.
     Raises ParserError for a parser that cannot be loaded or does not do its part, TreeError for what is no tree.
     """
     if not texts:
@@ -56,6 +58,7 @@ def tag_texts(texts: Sequence[str], parser: str) -> list[TextTags]:
             terminal=tagged.terminal[words],
             nonterminal=tagged.nonterminal[words],
             num_lifted=int(tagged.lifted[first:last].sum()),
+            deprels=tuple(flat.deprels[row] for row in flat.deprel[words].tolist()) if with_deprels else None,
         )
         found.append(tags)
     return found
@@ -64,11 +67,13 @@ def tag_texts(texts: Sequence[str], parser: str) -> list[TextTags]:
 class TagCache:
     """Gives the hexatags of texts (it is a `TagTexts`), and asks `parser` only for those it does not know.
 
-    Raises SchemaError for a file of another parser or version, naming both, or one that is damaged, naming the line.
+    `with_deprels` those count as unknown that were asked for without. Raises SchemaError for a file of another parser
+    or version, naming both, or one that is damaged, naming the line.
     """
 
-    def __init__(self, parser: str, path: Path | None = None) -> None:
+    def __init__(self, parser: str, path: Path | None = None, *, with_deprels: bool = False) -> None:
         self.parser, self.pinned, self.path = parser, pin_parser(parser), path
+        self.with_deprels = with_deprels
         self._known: dict[str, TextTags] = {}
         if path is not None and path.exists():
             with _locked(path) as file:
@@ -76,13 +81,17 @@ class TagCache:
 
     def __call__(self, texts: Sequence[str]) -> list[TextTags]:
         """Return the tags of each text."""
-        unknown = list(dict.fromkeys(text for text in texts if text not in self._known))
+        unknown = list(dict.fromkeys(text for text in texts if not self._is_known(text)))
         if unknown:
-            tagged = tag_texts(unknown, self.parser)
+            tagged = tag_texts(unknown, self.parser, with_deprels=self.with_deprels)
             self._known.update(zip(unknown, tagged, strict=True))
             if self.path is not None:
                 self._append(self.path, unknown, tagged)
         return [self._known[text] for text in texts]
+
+    def _is_known(self, text: str) -> bool:
+        found = self._known.get(text)
+        return found is not None and (found.deprels is not None or not self.with_deprels)
 
     def _read(self, file: BinaryIO, path: Path) -> None:
         lines = file.read().split(b"\n")[:-1]  # what follows the last newline was cut
@@ -130,13 +139,15 @@ def _to_json(text: str, tags: TextTags) -> dict[str, object]:
         "terminal": tags.terminal.tolist(),
         "nonterminal": tags.nonterminal.tolist(),
         "num_lifted": tags.num_lifted,
+        **({} if tags.deprels is None else {"deprels": tags.deprels}),
     }
 
 
-def _from_json(body: dict[str, list[int]]) -> TextTags:
+def _from_json(body: dict[str, Any]) -> TextTags:
     return TextTags(
         spans=np.array([body["begin"], body["end"]], np.int64).T,
         terminal=np.array(body["terminal"], np.int8),
         nonterminal=np.array(body["nonterminal"], np.int8),
-        num_lifted=int(body["num_lifted"]),  # type: ignore[call-overload]
+        num_lifted=int(body["num_lifted"]),
+        deprels=tuple(map(str, body["deprels"])) if "deprels" in body else None,
     )

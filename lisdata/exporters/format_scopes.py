@@ -65,26 +65,49 @@ SCOPES = {
 """By format; one that is not here, as `structures` or a third party's, may be given anything."""
 
 
-def refuse_lossy(dataset: IncidenceDataset, name: str, files: Sequence[InputInfo]) -> None:
-    """Raise ValueError, which names formats that keep more, where the format would hold nothing of any of `files`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotHeld:
+    """Structures of which a format holds nothing: how many of which kind and source, and formats that hold them."""
+
+    format: str
+    kinds: dict[str, int]
+    keeping: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return the structures in words."""
+        most = sorted(self.kinds.items(), key=lambda found: -found[1])[:_MAX_SHOWN]
+        rest = ", ..." if len(self.kinds) > _MAX_SHOWN else ""
+        return ", ".join(f"{count:,} {kind}" for kind, count in most) + rest
+
+    @property
+    def advice(self) -> str:
+        """What to do instead."""
+        return f"choose one of {', '.join(self.keeping)}"
+
+
+def find_not_held(dataset: IncidenceDataset, name: str, files: Sequence[InputInfo]) -> NotHeld | None:
+    """Return what there is where the format would hold nothing of any of `files`; None where it holds something."""
     scope = SCOPES.get(name)
     if scope is None or any(info.exporter == name for info in files):
-        return
+        return None
     found = _count_kinds(dataset, files)
     if not found or any(scope.holds(*found_kind) for found_kind in found):
-        return
+        return None
     kinds: Counter[str] = Counter()
     for (kind, source, _), count in found.items():
-        kinds[f"of kind {kind.label}" + (f" from source {source}" if source else "")] += count
-    shown = ", ".join(f"{count:,} structures {kind}" for kind, count in kinds.most_common(_MAX_SHOWN))
-    shown += ", ..." if len(kinds) > _MAX_SHOWN else ""
+        kinds[f"structures of kind {kind.label}" + (f" from source {source}" if source else "")] += count
     keeping = sorted(
         {info.exporter for info in files}
         | {other for other, held in SCOPES.items() if all(held.holds(*found_kind) for found_kind in found)}
     )
+    return NotHeld(format=name, kinds=dict(kinds), keeping=(*keeping, "structures"))
+
+
+def refuse_lossy(not_held: NotHeld) -> None:
+    """Raise ValueError, which names formats that keep more."""
     raise ValueError(
-        f"format {name} would hold nothing of {shown}: choose one of {', '.join([*keeping, 'structures'])}, or say "
-        "--allow-losses for what little there is"
+        f"format {not_held.format} would hold nothing of {not_held}: {not_held.advice}, or say --allow-losses for what "
+        "little there is"
     )
 
 

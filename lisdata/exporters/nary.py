@@ -70,6 +70,7 @@ def _write_file(stream: BinaryIO, dataset: IncidenceDataset, info: InputInfo) ->
         facts = writer.facts.facts_of(rows)
         if layout is None:
             layout, facts = _told_layout(writer, facts), facts[1:]
+            stream.write((layout or NaryLayout()).mark.encode())
         if layout is None:
             raise ExportError(f"{info.name}: expected a fact that tells the layout first, found none")
         for begin in range(0, len(facts), _FACTS_A_CHUNK):

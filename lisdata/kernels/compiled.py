@@ -96,6 +96,16 @@ def _load_u64(typing_context: Any, data: Any, index: Any) -> Any:
     return types.uint64(data, types.uintp), generate
 
 
+def _store_u64(typing_context: Any, data: Any, index: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(64).as_pointer())
+        builder.store(arguments[2], address, align=1)
+        return context.get_dummy_value()
+
+    return types.none(data, types.uintp, types.uint64), generate
+
+
 def _multiply_high(typing_context: Any, left: Any, right: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         wide = ir.IntType(128)
@@ -114,6 +124,8 @@ def _count_trailing_zeros(typing_context: Any, word: Any) -> Any:
 
 # load_u64(data: uint8[], index) -> uint64: the 8 bytes at `index`, little-endian, at any alignment, unchecked.
 load_u64: Any = intrinsic(_load_u64)
+# store_u64(data: uint8[], index, word: uint64): writes the 8 bytes at `index`, as load_u64 reads them, unchecked.
+store_u64: Any = intrinsic(_store_u64)
 # multiply_high(left, right) -> uint64: the upper half of the 128-bit product.
 multiply_high: Any = intrinsic(_multiply_high)
 # count_trailing_zeros(word: uint64) -> uint64: how many low bits are 0; 64 for 0.

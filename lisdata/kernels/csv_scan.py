@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 from numba import types
 
 from lisdata.kernels.arrays import binary_array
-from lisdata.kernels.compiled import BYTES, OUT_BYTES, OUT_INT64S, OUT_UINT32S, UINT32S, inner, kernel
+from lisdata.kernels.compiled import BYTES, INT64S, OUT_BYTES, OUT_UINT32S, inner, kernel, load_u64, store_u64
 
 UInt8 = npt.NDArray[np.uint8]
 UInt32 = npt.NDArray[np.uint32]
@@ -23,6 +24,7 @@ SPECIAL = np.uint8(2)
 NO_QUOTE = -1
 MAX_BYTES = (1 << 31) - 1
 MAX_FAULTS = 1024
+_OVERWRITTEN = 8
 
 _PLAIN, _DELIMITER, _NEWLINE, _RETURN, _QUOTE = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3), np.uint8(4)
 
@@ -175,6 +177,7 @@ def _scan_row(
     return outcome, at, found, width
 
 
+_PLACES = types.Array(types.uint32, 2, "C", readonly=True)
 _SCAN_RESULT: Any = types.UniTuple(types.int64, 4)  # type: ignore[no-untyped-call]
 
 
@@ -251,26 +254,48 @@ def scan_cells(
     return Scan(cells=cells, faults=faults[:bad], next_row=next_row, opened=opened)
 
 
-@kernel(types.void(BYTES, UINT32S, UINT32S, types.int64, OUT_INT64S, OUT_BYTES))
-def _gather(data: Any, begin: Any, end: Any, quote: Any, offsets: Any, out: Any) -> None:
+@inner
+def _copy(data: Any, at: Any, end: Any, out: Any, target: Any) -> None:
+    """Copy data[at:end] to out[target]; eight bytes at a time, so that up to 7 bytes behind it are overwritten."""
+    while at < end and at + 8 <= len(data):
+        store_u64(out, target, load_u64(data, at))
+        at += 8
+        target += 8
+    while at < end:
+        out[target] = data[at]
+        at += 1
+        target += 1
+
+
+@kernel(types.void(BYTES, _PLACES, _PLACES, _PLACES, INT64S, types.int64, types.Array(types.int64, 2, "C"), OUT_BYTES))
+def _gather(data: Any, begin: Any, end: Any, size: Any, columns: Any, quote: Any, offsets: Any, out: Any) -> None:
+    """Write the texts of each column from offsets[column, 0] on, and where they end."""
     for row in range(len(begin)):
-        target = offsets[row]
-        at, stop = np.int64(begin[row]), np.int64(end[row])
-        if stop - at == offsets[row + 1] - target:
-            for k in range(stop - at):
-                out[target + k] = data[at + k]
-            continue
-        while at < stop:
-            out[target] = data[at]
-            at += 2 if data[at] == quote else 1
-            target += 1
+        for index in range(len(columns)):
+            column = columns[index]
+            target, length = offsets[index, row], np.int64(size[row, column])
+            offsets[index, row + 1] = target + length
+            at, stop = np.int64(begin[row, column]), np.int64(end[row, column])
+            if stop - at == length:
+                _copy(data, at, stop, out, target)
+                continue
+            while at < stop:
+                out[target] = data[at]
+                at += 2 if data[at] == quote else 1
+                target += 1
+
+
+def gather_columns(data: UInt8, cells: Cells, columns: Sequence[int], quote: int) -> list[pa.Array]:
+    """Return the texts of some columns as large_binary; doubled quotes are made single."""
+    offsets = np.empty((len(columns), cells.num_rows + 1), np.int64)
+    sizes = cells.size.sum(axis=0, dtype=np.int64)[list(columns)] + _OVERWRITTEN
+    ends = np.cumsum(sizes)
+    offsets[:, 0] = ends - sizes
+    out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    _gather(data, cells.begin, cells.end, cells.size, np.array(columns, np.int64), quote, offsets, out)
+    return [binary_array(row - row[0], out[row[0] : row[-1]], pa.large_binary()) for row in offsets]
 
 
 def gather_column(data: UInt8, cells: Cells, column: int, quote: int) -> pa.Array:
-    """Return the texts of one column as large_binary; doubled quotes are made single."""
-    begin, end = (np.ascontiguousarray(array[:, column]) for array in (cells.begin, cells.end))
-    offsets = np.zeros(len(begin) + 1, np.int64)
-    np.cumsum(cells.size[:, column], out=offsets[1:])
-    out = np.empty(offsets[-1], np.uint8)
-    _gather(data, begin, end, quote, offsets, out)
-    return binary_array(offsets, out, pa.large_binary())
+    """Return the texts of one column, as `gather_columns` does."""
+    return gather_columns(data, cells, [column], quote)[0]

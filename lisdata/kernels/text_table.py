@@ -38,6 +38,7 @@ TABLE = _Tuple((OUT_UINT64S, OUT_INT64S, OUT_BYTES, OUT_INT64S))
 
 _READ_PAST = 16
 _FIRST_SLOTS = 1 << 14
+_AT_ONCE = 64
 
 
 @inner
@@ -55,8 +56,14 @@ def _is_text(known: Any, at: Any, data: Any, begin: Any, length: Any) -> Any:
 @inner
 def number_of(table: Any, data: Any, begin: Any, end: Any) -> Any:
     """Return the number of the text data[begin:end], adding it when new; there must be room."""
+    return _number_hashed(table, data, begin, end, hash_of(data, begin, end))
+
+
+@inner
+def _number_hashed(table: Any, data: Any, begin: Any, end: Any, hashed: Any) -> Any:
+    """Return what `number_of` does, of a text whose hash is known."""
     slots, offsets, known, count = table
-    mask, hashed = np.uint64(len(slots) - 1), hash_of(data, begin, end)
+    mask = np.uint64(len(slots) - 1)
     slot = hashed & mask
     number = number_in(slots, slot)
     while number >= 0:
@@ -126,13 +133,32 @@ class TextTable:
         return binary_array(offsets, self._known[: offsets[-1]], pa.large_binary())
 
 
-@kernel(types.int64(TABLE, BYTES, INT64S, types.Array(types.boolean, 1, "C", readonly=True), OUT_UINT32S, types.int64))
-def _number(table: Any, data: Any, offsets: Any, is_null: Any, rows: Any, row: Any) -> Any:
-    """Write the numbers of the texts from `row` on; return the row for which there was no room, or the end."""
-    while row < len(rows) and has_room(table, 1):
-        if len(is_null) == 0 or not is_null[row]:
-            rows[row] = number_of(table, data, offsets[row], offsets[row + 1])
-        row += 1
+@kernel(
+    types.int64(
+        TABLE, BYTES, INT64S, types.Array(types.boolean, 1, "C", readonly=True), OUT_UINT64S, OUT_UINT32S, types.int64
+    )
+)
+def _number(table: Any, data: Any, offsets: Any, is_null: Any, hashes: Any, rows: Any, row: Any) -> Any:
+    """Write the numbers of the texts from `row` on; return the row for which there was no room, or the end.
+
+    Rows are taken as many at a time as `hashes` has room for: all their slots are read before one is needed, so that
+    the processor waits for memory once.
+    """
+    slots = table[0]
+    mask = np.uint64(len(slots) - 1)
+    while row < len(rows) and has_room(table, len(hashes)):
+        size = min(len(hashes), len(rows) - row)
+        for index in range(size):
+            hashes[index] = hash_of(data, offsets[row + index], offsets[row + index + 1])
+        for index in range(size):
+            rows[row + index] = slots[hashes[index] & mask] & np.uint64(NO_ROW)
+        for index in range(size):
+            if len(is_null) and is_null[row + index]:
+                rows[row + index] = NO_ROW
+            else:
+                begin, end = offsets[row + index], offsets[row + index + 1]
+                rows[row + index] = _number_hashed(table, data, begin, end, hashes[index])
+        row += size
     return row
 
 
@@ -142,12 +168,14 @@ def number_texts(columns: list[pa.LargeBinaryArray]) -> tuple[pa.LargeBinaryArra
     max_bytes = sum(int(offsets[-1] - offsets[0]) for offsets, _ in buffers)
     table = TextTable(sum(map(len, columns)), max_bytes)
     numbers = []
+    hashes = np.empty(_AT_ONCE, np.uint64)
     for column, (offsets, data) in zip(columns, buffers, strict=True):
         padded = np.empty(int(offsets[-1] - offsets[0]) + _READ_PAST, np.uint8)
         padded[:-_READ_PAST], padded[-_READ_PAST:] = data[offsets[0] : offsets[-1]], 0
         is_null = np.asarray(column.is_null()) if column.null_count else np.empty(0, np.bool_)
-        rows, row = np.full(len(column), NO_ROW, np.uint32), 0
-        while (row := _number(table.arrays, padded, offsets - offsets[0], is_null, rows, row)) < len(rows):
-            table.make_room(1)
+        rows, row = np.empty(len(column), np.uint32), 0
+        offsets = offsets - offsets[0]
+        while (row := _number(table.arrays, padded, offsets, is_null, hashes, rows, row)) < len(rows):
+            table.make_room(_AT_ONCE)
         numbers.append(rows)
     return table.to_arrow(), numbers

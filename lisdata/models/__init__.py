@@ -6,19 +6,25 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lisdata.models.devices import current_device
+
 if TYPE_CHECKING:
     from torch import nn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEntry:
-    """Where a model is, and the columns of a batch that its forward takes, in order."""
+    """Where a model is, and the columns of a batch that its forward takes, in order.
+
+    After those that it needs come `optional_columns`, which only some of its settings make it read.
+    """
 
     module: str
     config_name: str
     model_name: str
     columns: tuple[str, ...]
     summary: str
+    optional_columns: tuple[str, ...] = ()
     is_masked: bool = False
     """Whether it says what stands at masked positions, rather than what comes next."""
 
@@ -117,6 +123,7 @@ MODELS: dict[str, ModelEntry] = {
         model_name="Roberta",
         columns=("input_ids", "terminal", "nonterminal", "document"),
         summary="masked tokens under absolute positions, with hexatags in the input or the attention",
+        optional_columns=("deprel",),
         is_masked=True,
     ),
     "sipe-deberta": ModelEntry(
@@ -125,6 +132,7 @@ MODELS: dict[str, ModelEntry] = {
         model_name="Deberta",
         columns=("input_ids", "terminal", "nonterminal", "document"),
         summary="masked tokens under disentangled relative positions, with hexatags",
+        optional_columns=("deprel",),
         is_masked=True,
     ),
     "sipe-modernbert": ModelEntry(
@@ -133,6 +141,7 @@ MODELS: dict[str, ModelEntry] = {
         model_name="ModernBert",
         columns=("input_ids", "terminal", "nonterminal", "document"),
         summary="masked tokens under rotary positions, with hexatags in the input, the angles or the attention",
+        optional_columns=("deprel",),
         is_masked=True,
     ),
 }
@@ -140,6 +149,8 @@ MODELS: dict[str, ModelEntry] = {
 
 def build_model(name: str, *, seed: int | None = None, **config: Any) -> nn.Module:
     """Build the model `name` from its settings, with initial weights drawn under `seed` (else the current state).
+
+    It lies on the device of `on_device`; weights are drawn on the CPU, so they are the same on any.
 
     Raises ValueError for an unknown name, an unknown or missing setting, or a setting out of its range.
     """
@@ -153,11 +164,14 @@ def build_model(name: str, *, seed: int | None = None, **config: Any) -> nn.Modu
     if unknown or missing:
         complaint = f"does not know {', '.join(unknown)}" if unknown else f"needs {', '.join(missing)}"
         raise ValueError(f"model {name!r} {complaint}: its settings are {', '.join(known)}")
+    model_class, device = entry.load_model_class(), current_device()
     if seed is None:
-        return entry.load_model_class()(config_class(**config))
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return entry.load_model_class()(config_class(**config))
+        model = model_class(config_class(**config))
+    else:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = model_class(config_class(**config))
+    return model if device.type == "cpu" else model.to(device)
 
 
 def describe_model(model: nn.Module) -> dict[str, Any]:

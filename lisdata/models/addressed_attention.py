@@ -71,6 +71,11 @@ class AddressedAttention:
         self.turns_values = turns_values
         self.dtype = local.real.dtype
         self.joins_banks = not local.is_cpu if joins_banks is None else joins_banks
+        self.chunks: list[Chunk] | None = None
+        if _is_plain(last, document):
+            is_padding = None if document is None else (document < 0)[:, None, :, None]
+            self.padding = is_padding if is_padding is not None and bool(is_padding.any()) else None
+            return
         if document is not None:
             padding = -1 - torch.arange(document.shape[1], device=document.device)
             document = torch.where(document < 0, padding, document)
@@ -100,25 +105,38 @@ class AddressedAttention:
         self, query: Tensor, key: Tensor, value: Tensor, complete_key: Tensor | None, complete_value: Tensor | None
     ) -> Tensor:
         query, local_key = rotate(query, self.local), rotate(key, self.local)
-        offset_key = rotate(local_key if complete_key is None else rotate(complete_key, self.local), self.offset)
-        if not self.turns_values:
-            return self._read(query, offset_key, local_key, complete_value, value)
-        value = rotate(value, self.local)
-        complete_value = rotate(value if complete_value is None else rotate(complete_value, self.local), self.offset)
-        return rotate(self._read(query, offset_key, local_key, complete_value, value), self.local.conj())
+        if self.turns_values:
+            value = rotate(value, self.local)
+        if self.chunks is None:
+            attended = scaled_dot_product_attention(query, local_key, value, is_causal=True)
+            if self.padding is not None:
+                attended = torch.where(self.padding, value, attended)
+        else:
+            offset_key = rotate(local_key if complete_key is None else rotate(complete_key, self.local), self.offset)
+            if self.turns_values:
+                complete_value = value if complete_value is None else rotate(complete_value, self.local)
+                complete_value = rotate(complete_value, self.offset)
+            attended = self._read(self.chunks, query, offset_key, local_key, complete_value, value)
+        return rotate(attended, self.local.conj()) if self.turns_values else attended
 
     def _read(
-        self, query: Tensor, offset_key: Tensor, local_key: Tensor, complete_value: Tensor | None, value: Tensor
+        self,
+        chunks: list[Chunk],
+        query: Tensor,
+        offset_key: Tensor,
+        local_key: Tensor,
+        complete_value: Tensor | None,
+        value: Tensor,
     ) -> Tensor:
         """Return the attended values of turned queries and keys."""
         if not self.joins_banks:
             offset_value = value if complete_value is None else complete_value
-            return attend_banks(self.chunks, query, offset_key, local_key, offset_value, value)
-        keys = _gather(self.chunks, offset_key, local_key)
-        values = _gather(self.chunks, *(x for x in (complete_value, value) if x is not None))
+            return attend_banks(chunks, query, offset_key, local_key, offset_value, value)
+        keys = _gather(chunks, offset_key, local_key)
+        values = _gather(chunks, *(x for x in (complete_value, value) if x is not None))
         attended = [
             scaled_dot_product_attention(query[:, :, chunk.queries], k, v, attn_mask=chunk.mask.to(query.dtype))
-            for k, v, chunk in zip(keys, values, self.chunks, strict=True)
+            for k, v, chunk in zip(keys, values, chunks, strict=True)
         ]
         return torch.cat(attended, dim=2)
 
@@ -150,6 +168,21 @@ class _Gather(torch.autograd.Function):
 def _gather(chunks: list[Chunk], *banks: Tensor) -> tuple[Tensor, ...]:
     gathered: tuple[Tensor, ...] = _Gather.apply(chunks, *banks)  # type: ignore[no-untyped-call]
     return gathered
+
+
+def _is_plain(last: Tensor, document: Tensor | None) -> bool:
+    """Return whether causal order alone says who reads what.
+
+    No instance completes before the last query, and a row is one document, with padding behind it at most.
+    """
+    if bool((last < last.shape[1] - 1).any()):
+        return False
+    if document is None:
+        return True
+    is_padding = document < 0
+    is_apart = (document != document[:, :1]) & ~is_padding
+    is_before = is_padding[:, :-1] & ~is_padding[:, 1:]
+    return not bool(is_apart.any() or is_before.any())
 
 
 def _plan_chunks(last: Tensor, document: Tensor | None, dtype: torch.dtype, chunk_size: int) -> Iterator[Chunk]:

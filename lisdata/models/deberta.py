@@ -22,6 +22,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from lisdata.models.attention_weights import ValueMixing
 from lisdata.models.encoder import (
     Encoder,
     EncoderConfig,
@@ -90,9 +91,10 @@ class Deberta(Encoder):
         terminal: Tensor | None = None,
         nonterminal: Tensor | None = None,
         document: Tensor | None = None,
+        deprel: Tensor | None = None,
     ) -> Tensor:
         """Return the output of the last layer, (B, T, D)."""
-        embedded, skip, tags = self.tags(self.embedding(input_ids), terminal, nonterminal)
+        embedded, skip, tags = self.tags(self.embedding(input_ids), terminal, nonterminal, deprel)
         hidden: Tensor = self.dropout(self.embedding_norm(embedded))
         offsets = self.dropout(self.offset_norm(self.offset_embedding.weight))
         bucket = bucket_offsets(input_ids.shape[1], self.config.num_buckets, self.config.max_offset, input_ids.device)
@@ -111,6 +113,7 @@ class DisentangledAttention(nn.Module):
         self.is_mirrored = config.p2c_offset == "j-i"
         self.query_key_value = nn.Linear(config.width, 3 * config.width)
         self.output = nn.Linear(config.width, config.width)
+        self.mixing = ValueMixing()
 
     def forward(self, hidden: Tensor, tags: LayerTags | None, mask: Tensor, offsets: Tensor, bucket: Tensor) -> Tensor:
         """Return the attended values, (B, T, D).
@@ -131,7 +134,8 @@ class DisentangledAttention(nn.Module):
         else:
             others = others + position_scores
         scores = torch.baddbmm(others.flatten(0, 1), (query * scale).flatten(0, 1), key.flatten(0, 1).mT)
-        output: Tensor = self.output(join_heads(scores.view_as(others).softmax(-1) @ value))
+        weights = scores.view_as(others).softmax(-1)
+        output: Tensor = self.output(join_heads(self.mixing(weights.matmul, value)))
         return output
 
     def _position_scores(self, query: Tensor, key: Tensor, offsets: Tensor, bucket: Tensor) -> Tensor:

@@ -58,15 +58,16 @@ class Encoder(nn.Module, ABC):
         terminal: Tensor | None = None,
         nonterminal: Tensor | None = None,
         document: Tensor | None = None,
+        deprel: Tensor | None = None,
     ) -> Tensor:
         """Return logits (B, T, V) of the token at each position; all arguments are (B, T), int64.
 
-        `terminal` and `nonterminal` are negative where there is no tag, as has to be where a token is masked; only a
-        model without injection works without them. `document` numbers the structures packed in a row, each a run of
-        tokens, which do not attend to each other; it is negative at padding. Raises ValueError for tags that are not
-        given, IndexError for unknown ones.
+        `terminal`, `nonterminal` and `deprel` are negative where there is no tag, as has to be where a token is masked;
+        a model works without those that it has no table of. `document` numbers the structures packed in a row, each a
+        run of tokens, which do not attend to each other; it is negative at padding. Raises ValueError for tags that are
+        not given, IndexError for unknown ones.
         """
-        return self.token_logits(self.hidden_states(input_ids, terminal, nonterminal, document))
+        return self.token_logits(self.hidden_states(input_ids, terminal, nonterminal, document, deprel))
 
     def predict(
         self,
@@ -74,9 +75,10 @@ class Encoder(nn.Module, ABC):
         terminal: Tensor | None = None,
         nonterminal: Tensor | None = None,
         document: Tensor | None = None,
+        deprel: Tensor | None = None,
     ) -> Predictions:
         """Return what `forward` does and the logits of each position's tags; ValueError without `predicts_tags`."""
-        hidden = self.hidden_states(input_ids, terminal, nonterminal, document)
+        hidden = self.hidden_states(input_ids, terminal, nonterminal, document, deprel)
         return Predictions(self.token_logits(hidden), *self.tag_logits(hidden))
 
     @abstractmethod
@@ -86,6 +88,7 @@ class Encoder(nn.Module, ABC):
         terminal: Tensor | None = None,
         nonterminal: Tensor | None = None,
         document: Tensor | None = None,
+        deprel: Tensor | None = None,
     ) -> Tensor:
         """Return the output of the last layer, (B, T, D), from what `forward` takes."""
 

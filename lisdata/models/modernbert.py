@@ -12,12 +12,14 @@ and alpha). The position pathway is an address of LIS, A(p, tag) = R^p R_tag, wh
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from lisdata.models.attention_weights import ValueMixing
 from lisdata.models.encoder import (
     Encoder,
     EncoderConfig,
@@ -105,10 +107,11 @@ class ModernBert(Encoder):
         terminal: Tensor | None = None,
         nonterminal: Tensor | None = None,
         document: Tensor | None = None,
+        deprel: Tensor | None = None,
     ) -> Tensor:
         """Return the output of the last layer, (B, T, D)."""
         config = self.config
-        embedded, skip, tags = self.tags(self.embedding(input_ids), terminal, nonterminal)
+        embedded, skip, tags = self.tags(self.embedding(input_ids), terminal, nonterminal, deprel)
         hidden = self.dropout(self.embedding_norm(embedded))
         position, exponent = document_positions(input_ids, document), self._exponent(input_ids.device)
         spaces = {
@@ -163,6 +166,7 @@ class RotaryAttention(nn.Module):
         self.num_attention_heads = config.num_attention_heads
         self.query_key_value = nn.Linear(config.width, 3 * config.width, bias=False)
         self.output = nn.Linear(config.width, config.width, bias=False)
+        self.mixing = ValueMixing()
 
     def forward(self, hidden: Tensor, tags: LayerTags | None, mask: Tensor, angles: Tensor) -> Tensor:
         """Return the attended values, (B, T, D); `angles` are those of the positions, (B or 1, T, d_head / 2)."""
@@ -176,5 +180,6 @@ class RotaryAttention(nn.Module):
             bias = bias + by_row @ tags.marks.mT.to(by_row)
         rotation = turn(angles)
         query, key = rotate(query, rotation), rotate(key, rotation)
-        output: Tensor = self.output(join_heads(scaled_dot_product_attention(query, key, value, attn_mask=bias)))
+        mix = partial(scaled_dot_product_attention, query, key, attn_mask=bias)
+        output: Tensor = self.output(join_heads(self.mixing(mix, value)))
         return output

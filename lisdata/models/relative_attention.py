@@ -8,12 +8,14 @@ and softmax_j(A_ij / sqrt(d_head)) weighs the values v_j. With the tag vector e_
 query with the tag of a key is c_ij = (q_i + v) . W_E e_j / sqrt(d_head) (Eq. 5).
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lisdata.models.attention_weights import ValueMixing
 from lisdata.models.tag_injection import LayerTags
 
 # The scores of so many queries stay in a processor's cache, and keys after the last of them are not computed.
@@ -48,6 +50,7 @@ class RelativeAttention(nn.Module):
         self.query_key_value = nn.Linear(width, 3 * width, bias=False)
         self.offset = nn.Linear(width, width, bias=False)  # W_R
         self.output = nn.Linear(width, width, bias=False)
+        self.mixing = ValueMixing()
 
     def forward(
         self,
@@ -77,15 +80,9 @@ class RelativeAttention(nn.Module):
             key, value = cache.add(key, value)
         scale = query.shape[-1] ** -0.5  # on the queries it divides every term of the scores, once
         query = query * scale
-        blocks = zip(*(q.split(QUERY_BLOCK, dim=2) for q in (query + u * scale, query + v * scale, query)), strict=True)
-        num_before = key.shape[2] - query.shape[2]
-        attended, end = [], num_before
-        for queries in map(Queries._make, blocks):
-            begin, end = end, end + queries.plain.shape[2]
-            own_mask = mask[:, begin - num_before : end - num_before, :end]
-            scores = score(queries, key[:, :, :end], offset[:, -end:], own_mask, tags)
-            attended.append(scores.softmax(-1) @ value[:, :, :end])
-        output: Tensor = self.output(torch.cat(attended, dim=2).permute(1, 2, 0, 3).flatten(-2))
+        queries = Queries(query + u * scale, query + v * scale, query)
+        mix = partial(mix_values, queries, key, offset, mask, tags)
+        output: Tensor = self.output(self.mixing(mix, value).permute(1, 2, 0, 3).flatten(-2))
         return output
 
     def project_offsets(self, sinusoid: Tensor) -> Tensor:
@@ -100,6 +97,23 @@ class Queries(NamedTuple):
     content: Tensor
     position: Tensor
     plain: Tensor
+
+
+def mix_values(
+    queries: Queries, key: Tensor, offset: Tensor, mask: Tensor, tags: LayerTags | None, value: Tensor
+) -> Tensor:
+    """Return the values (H, B, S, d) weighed for T queries, the last of S positions, some of them at a time.
+
+    `mask` is (B or 1, T, S); see `score` for the others.
+    """
+    end = num_before = key.shape[2] - queries.plain.shape[2]
+    attended = []
+    for some in map(Queries._make, zip(*(part.split(QUERY_BLOCK, dim=2) for part in queries), strict=True)):
+        begin, end = end, end + some.plain.shape[2]
+        own_mask = mask[:, begin - num_before : end - num_before, :end]
+        scores = score(some, key[:, :, :end], offset[:, -end:], own_mask, tags)
+        attended.append(scores.softmax(-1) @ value[:, :, :end])
+    return torch.cat(attended, dim=2)
 
 
 def score(queries: Queries, key: Tensor, offset: Tensor, mask: Tensor, tags: LayerTags | None) -> Tensor:

@@ -10,12 +10,14 @@ alpha).
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from lisdata.models.attention_weights import ValueMixing
 from lisdata.models.encoder import (
     Encoder,
     EncoderConfig,
@@ -71,10 +73,12 @@ class Roberta(Encoder):
         terminal: Tensor | None = None,
         nonterminal: Tensor | None = None,
         document: Tensor | None = None,
+        deprel: Tensor | None = None,
     ) -> Tensor:
         """Return the output of the last layer, (B, T, D); IndexError for a document beyond `max_positions`."""
         position = self.position_embedding(document_positions(input_ids, document))
-        embedded, skip, tags = self.tags(self.embedding(input_ids) + position + self.segment, terminal, nonterminal)
+        embedded = self.embedding(input_ids) + position + self.segment
+        embedded, skip, tags = self.tags(embedded, terminal, nonterminal, deprel)
         hidden: Tensor = self.dropout(self.embedding_norm(embedded))
         mask = document_mask(input_ids, document)
         for layer, block in enumerate(self.blocks):
@@ -90,12 +94,13 @@ class SelfAttention(nn.Module):
         self.num_attention_heads = config.num_attention_heads
         self.query_key_value = nn.Linear(config.width, 3 * config.width)
         self.output = nn.Linear(config.width, config.width)
+        self.mixing = ValueMixing()
 
     def forward(self, hidden: Tensor, tags: LayerTags | None, mask: Tensor) -> Tensor:
         """Return the attended values, (B, T, D)."""
         query, key, value = split_query_key_value(self.query_key_value(hidden), self.num_attention_heads)
         if tags is not None and tags.key is not None and tags.value is not None:
             key, value = key + tags.marks @ tags.key, value + tags.marks @ tags.value
-        attended = scaled_dot_product_attention(query, key, value, attn_mask=mask[None])  # of four axes it is fast
-        output: Tensor = self.output(join_heads(attended))
+        mix = partial(scaled_dot_product_attention, query, key, attn_mask=mask[None])  # of four axes it is fast
+        output: Tensor = self.output(join_heads(self.mixing(mix, value)))
         return output

@@ -16,7 +16,13 @@ INJECTIONS: dict[str, frozenset[str]] = {
     "position+attention": frozenset({"position", "attention"}),
 }
 FUSIONS = ("add", "concat", "residual", "alpha")
-_SIZES = ("vocabulary_size", "width", "num_layers", "num_attention_heads", "mlp_width")
+HEXATAG_SIZES = {"terminal": 2, "nonterminal": 5}
+TAG_TABLES: dict[str, tuple[str, ...]] = {
+    "terminal+nonterminal": ("terminal", "nonterminal"),
+    "terminal+nonterminal+deprel": ("terminal", "nonterminal", "deprel"),
+    "nonterminal+deprel": ("nonterminal", "deprel"),
+}
+_SIZES = ("vocabulary_size", "width", "num_layers", "num_attention_heads", "mlp_width", "num_deprels")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +36,9 @@ class SipeConfig:
     "per-layer". What acts on the position term has the `target` "d_model", a vector for each attention head, or
     "d_head", one for all of them. `agreement_scale` says whose root divides c. `separate_projections`: W_K and W_V of
     each tag table's own (appendix A.4). `projection_std` is that of the initial projections of tags; 0 begins with the
-    base model exactly. `fusion` and, at first, `alpha` are those of `InputFusion`. `predicts_tags` adds two linear
-    outputs for tags.
+    base model exactly. `fusion` and, at first, `alpha` are those of `InputFusion`. `tag_tables` is what a tag
+    vector is the sum of; with dependency relations there are `num_deprels` of them. `predicts_tags` adds two linear
+    outputs for terminals and nonterminals.
     """
 
     injections: ClassVar[tuple[str, ...]] = tuple(INJECTIONS)
@@ -49,6 +56,8 @@ class SipeConfig:
     first_layer: int = 1
     fusion: str = "add"
     alpha: float = 0.5
+    tag_tables: str = "terminal+nonterminal"
+    num_deprels: int = 40
     agreement_scale: str = "d_head"
     separate_projections: bool = False
     projection_std: float = 1e-3
@@ -67,6 +76,7 @@ class SipeConfig:
         self._check_choice("target", ("d_model", "d_head"))
         self._check_choice("fusion", FUSIONS)
         self._check_choice("agreement_scale", ("d_head", "d_model"))
+        self._check_choice("tag_tables", TAG_TABLES)
         if not 0 <= self.dropout < 1:
             raise ValueError(f"{self.dropout=} is outside [0, 1)")
         if self.projection_std < 0:
@@ -77,6 +87,8 @@ class SipeConfig:
             raise ValueError(f"{self.first_layer=} means nothing where {self.injection=} enters no layer")
         if self.fusion != "add" and "input" not in INJECTIONS[self.injection]:
             raise ValueError(f"{self.fusion=} means nothing where {self.injection=} does not enter the input")
+        if self.separate_projections and set(self.table_sizes) != set(HEXATAG_SIZES):
+            raise ValueError(f"{self.separate_projections=} is for the tables {', '.join(HEXATAG_SIZES)}")
 
     def _check_choice(self, name: str, choices: Iterable[str]) -> None:
         if getattr(self, name) not in choices:
@@ -86,6 +98,12 @@ class SipeConfig:
     def d_head(self) -> int:
         """The width of an attention head."""
         return self.width // self.num_attention_heads
+
+    @property
+    def table_sizes(self) -> dict[str, int]:
+        """The rows of each tag table, by the column of a batch that numbers them."""
+        sizes = HEXATAG_SIZES | {"deprel": self.num_deprels}
+        return {name: sizes[name] for name in TAG_TABLES[self.tag_tables]}
 
     @property
     def injection_in_layers(self) -> frozenset[str]:

@@ -3,47 +3,61 @@
 The tag vector of a position is e_p = m_p (E^T[terminal_p] + E^N[nonterminal_p]): a row of each table, or nothing where
 the position has no tag. A term that is linear in e_j, such as (q_i + v) . W_E e_j, is therefore computed for the 2 + 5
 rows alone and then looked up for each key j, by a product with the marks of its tags, which are 0 or 1. Nothing as wide
-as a head is ever multiplied for all pairs of positions.
+as a head is ever multiplied for all pairs of positions. A third table, of dependency relations (appendix E), may be
+added, or take the place of the terminals.
 """
+
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lisdata.models.sipe_config import FUSIONS
+from lisdata.models.sipe_config import FUSIONS, HEXATAG_SIZES
 
-NUM_TERMINALS, NUM_NONTERMINALS = 2, 5
+NUM_TERMINALS, NUM_NONTERMINALS = HEXATAG_SIZES.values()
 NUM_TAG_ROWS = NUM_TERMINALS + NUM_NONTERMINALS
 INIT_STD = 0.02
 
 
 def mark_tags(terminal: Tensor, nonterminal: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return which rows of the tables each position has, (B, T, 7), 0 or 1, from its tags (B, T), int64.
+    """Return which rows of the two tables each position has, (B, T, 7); see `mark_rows`."""
+    return mark_rows((terminal, nonterminal), (NUM_TERMINALS, NUM_NONTERMINALS), dtype)
 
-    A negative tag is none: m_p = 0 where both are, and where one alone is withheld the other's row stays. Raises
-    IndexError for a tag beyond its table.
+
+def mark_rows(tags: Sequence[Tensor], sizes: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """Return which rows of tables of those `sizes` each position has, (B, T, R), 0 or 1, from a tag (B, T) of each.
+
+    Tags are int64. A negative one is none: m_p = 0 where all are, and where one alone is withheld the others' rows
+    stay. Raises IndexError for a tag beyond its table.
     """
     parts = []
-    for tag, num_rows in ((terminal, NUM_TERMINALS), (nonterminal, NUM_NONTERMINALS)):
+    for tag, num_rows in zip(tags, sizes, strict=True):
         rows = functional.pad(torch.eye(num_rows, dtype=dtype, device=tag.device), (0, 0, 1, 0))
         parts.append(functional.embedding(tag.clamp(min=-1) + 1, rows))
     return torch.cat(parts, dim=-1)
 
 
 class TagTables(nn.Module):
-    """The learned tables E^T (2, D) and E^N (5, D), uniform at first with the spread of the token embedding."""
+    """The learned tables, such as E^T (2, D) and E^N (5, D), uniform at first with the spread of the token embedding.
 
-    def __init__(self, width: int) -> None:
+    `sizes` are their rows by name.
+    """
+
+    terminal: nn.Parameter
+    nonterminal: nn.Parameter
+    deprel: nn.Parameter
+
+    def __init__(self, width: int, sizes: Mapping[str, int] = HEXATAG_SIZES) -> None:
         super().__init__()
-        self.terminal = nn.Parameter(torch.empty(NUM_TERMINALS, width))
-        self.nonterminal = nn.Parameter(torch.empty(NUM_NONTERMINALS, width))
         limit = INIT_STD * 3**0.5
-        for table in self.parameters():
-            nn.init.uniform_(table, -limit, limit)
+        for name, num_rows in sizes.items():
+            self.register_parameter(name, nn.Parameter(torch.empty(num_rows, width)))
+            nn.init.uniform_(getattr(self, name), -limit, limit)
 
     def forward(self) -> Tensor:
-        """Return the rows of both, (7, D), in the order of `mark_tags`."""
-        return torch.cat([self.terminal, self.nonterminal])
+        """Return the rows of all, (R, D), in the order of `mark_rows`."""
+        return torch.cat(list(self.parameters()))
 
 
 class TagProjection(nn.Module):
@@ -69,18 +83,20 @@ class TagProjection(nn.Module):
 
 
 class InputFusion(nn.Module):
-    """Puts the tag vectors t = E^T[terminal] and n = E^N[nonterminal] into the embedded input x (SiPE Table 12).
+    """Puts tag vectors, such as t = E^T[terminal] and n = E^N[nonterminal], into the embedded input x (SiPE Table 12).
 
     add: x + t + n. concat: W [x; t; n]. alpha: a x + (1 - a)(t + n) with a learned number a that begins at `alpha`.
-    residual: x itself, and t + n on the skip branch of the first attention.
+    residual: x itself, and t + n on the skip branch of the first attention. `sizes` are the rows of the tables.
     """
 
-    def __init__(self, width: int, fusion: str, *, alpha: float = 0.5) -> None:
+    def __init__(
+        self, width: int, fusion: str, *, alpha: float = 0.5, sizes: Sequence[int] = (NUM_TERMINALS, NUM_NONTERMINALS)
+    ) -> None:
         super().__init__()
         if fusion not in FUSIONS:
             raise ValueError(f"{fusion=} is none of {', '.join(FUSIONS)}")
-        self.fusion = fusion
-        self.projection = nn.Linear(3 * width, width, bias=False) if fusion == "concat" else None
+        self.fusion, self.sizes = fusion, tuple(sizes)
+        self.projection = nn.Linear((1 + len(self.sizes)) * width, width, bias=False) if fusion == "concat" else None
         self.alpha = nn.Parameter(torch.tensor(alpha)) if fusion == "alpha" else None
         if self.projection is not None:
             nn.init.normal_(self.projection.weight, std=INIT_STD)
@@ -88,13 +104,11 @@ class InputFusion(nn.Module):
     def forward(self, embedded: Tensor, marks: Tensor, rows: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return what the first layer reads, (B, T, D), and what is added to its first skip branch, if anything.
 
-        `marks` (B, T, 7) are those of `mark_tags`, `rows` (7, D) those of `TagTables`.
+        `marks` (B, T, R) are those of `mark_rows`, `rows` (R, D) those of `TagTables`.
         """
         if self.projection is not None:
-            vectors = (
-                marks[..., :NUM_TERMINALS] @ rows[:NUM_TERMINALS],
-                marks[..., NUM_TERMINALS:] @ rows[NUM_TERMINALS:],
-            )
+            split = zip(marks.split(self.sizes, dim=-1), rows.split(self.sizes), strict=True)
+            vectors = [own_marks @ own_rows for own_marks, own_rows in split]
             return self.projection(torch.cat([embedded, *vectors], dim=-1)), None
         tag_vector = marks @ rows
         if self.alpha is not None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from lisdata.models.sipe_config import INJECTIONS, SipeConfig
-from lisdata.models.sipe_tags import InputFusion, TagProjection, TagTables, mark_tags
+from lisdata.models.sipe_tags import InputFusion, TagProjection, TagTables, mark_rows
 
 
 class Predictions(NamedTuple):
@@ -27,8 +27,9 @@ class Predictions(NamedTuple):
 class LayerTags(NamedTuple):
     """The tags as the attention of a layer takes them.
 
-    `marks` (B, T, 7) are those of `mark_tags`; the others are projected rows of the tag tables, (H, 1, 7, d_head), with
-    H = 1 where all attention heads share them; of `phase`, (H, 1, 7, d_head / 2).
+    `marks` (B, T, R) are those of `mark_rows`, where R is 7 without dependency relations; the others are projected rows
+    of the tag tables, (H, 1, R, d_head), with H = 1 where all attention heads share them; of `phase`,
+    (H, 1, R, d_head / 2).
     """
 
     marks: Tensor
@@ -58,7 +59,7 @@ class LayerProjections(nn.Module):
             self.value = TagProjection(width, width, std=std, separate=config.separate_projections)
 
     def forward(self, marks: Tensor, rows: Tensor) -> LayerTags:
-        """Return the marks with the projections of the rows (7, D) of the tag tables."""
+        """Return the marks with the projections of the rows (R, D) of the tag tables."""
         found = {}
         if self.agreement is not None:
             num_heads = 1 if self.is_shared_by_heads else self.num_attention_heads
@@ -84,24 +85,36 @@ class TagInjection(nn.Module):
         super().__init__()
         self.injection = config.injection
         self.num_layers = config.num_layers
-        parts = INJECTIONS[config.injection]
-        self.tables = TagTables(config.width) if parts else None
-        self.fusion = InputFusion(config.width, config.fusion, alpha=config.alpha) if "input" in parts else None
+        self.sizes = config.table_sizes
+        parts, sizes = INJECTIONS[config.injection], list(self.sizes.values())
+        self.tables = TagTables(config.width, self.sizes) if parts else None
+        self.fusion = (
+            InputFusion(config.width, config.fusion, alpha=config.alpha, sizes=sizes) if "input" in parts else None
+        )
         num_injected = config.num_layers - config.first_layer + 1 if config.injection_in_layers else 0
         self.num_repeats = num_injected if config.sharing == "shared" else 1
         num_projections = min(num_injected, 1) if config.sharing == "shared" else num_injected
         self.projections = nn.ModuleList(LayerProjections(config, phases=phases) for _ in range(num_projections))
 
-    def forward(self, embedded: Tensor, terminal: Tensor | None, nonterminal: Tensor | None) -> Injected:
+    def forward(
+        self,
+        embedded: Tensor,
+        terminal: Tensor | None,
+        nonterminal: Tensor | None,
+        deprel: Tensor | None = None,
+    ) -> Injected:
         """Return embedded tokens (B, T, D) with their tags (B, T), negative where there is none.
 
-        Raises ValueError where there is an injection and no tags are given.
+        Raises ValueError where there is an injection and tags that it reads are not given.
         """
         if self.tables is None:
             return Injected(embedded, None, [None] * self.num_layers)
-        if terminal is None or nonterminal is None:
-            raise ValueError(f"a model with injection {self.injection!r} needs terminal and nonterminal")
-        marks, rows, skip = mark_tags(terminal, nonterminal, embedded.dtype), self.tables(), None
+        given = {"terminal": terminal, "nonterminal": nonterminal, "deprel": deprel}
+        tags = [tag for name in self.sizes if (tag := given[name]) is not None]
+        if len(tags) < len(self.sizes):
+            raise ValueError(f"a model with injection {self.injection!r} needs {' and '.join(self.sizes)}")
+        marks = mark_rows(tags, list(self.sizes.values()), embedded.dtype)
+        rows, skip = self.tables(), None
         if self.fusion is not None:
             embedded, skip = self.fusion(embedded, marks, rows)
         injected = [projections(marks, rows) for projections in self.projections] * self.num_repeats
@@ -109,6 +122,6 @@ class TagInjection(nn.Module):
 
 
 def _split_heads(rows: Tensor, num_heads: int) -> Tensor:
-    """Return rows (7, H d) as (H, 1, 7, d)."""
+    """Return rows (R, H d) as (H, 1, R, d)."""
     split: Tensor = rows.unflatten(-1, (num_heads, -1))
     return split.transpose(0, 1)[:, None]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lisdata.models.dropout import Dropout
+
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Maps queries, keys and values, each (B, H, T, D/H), to the attended values of the same shape."""
 
@@ -53,7 +55,7 @@ class Block(nn.Module):
         self.mlp_norm = nn.LayerNorm(width)
         self.mlp_input = nn.Linear(width, 4 * width)
         self.mlp_output = nn.Linear(4 * width, width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, hidden: Tensor, attention: Attention) -> Tensor:
         """Return the next hidden states, (B, T, D)."""
@@ -76,7 +78,7 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocabulary_size, config.width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.num_layers))
         self.final_norm = nn.LayerNorm(config.width)
         self.output = nn.Linear(config.width, config.vocabulary_size)

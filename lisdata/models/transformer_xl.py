@@ -53,6 +53,7 @@ class TransformerXlConfig(SipeConfig):
     def __post_init__(self) -> None:
         super(TransformerXlConfig, self).__post_init__()  # slots make another class, which a bare super() cannot see
         self._check_choice("norm", ("post", "pre"))
+        self._check_choice("tag_tables", ("terminal+nonterminal",))
 
 
 class TransformerXl(nn.Module):

@@ -8,13 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lisdata.pretrained.hf_encoders import ENCODERS, Weights
-from lisdata.pretrained.hf_folder import PretrainedError, is_hf_folder, read_config, read_mask_id, read_tensors
+from lisdata.pretrained.hf_encoders import ENCODERS, HfEncoder, Weights
+from lisdata.pretrained.hf_folder import (
+    HfConfig,
+    PretrainedError,
+    is_hf_folder,
+    read_config,
+    read_mask_id,
+    read_tensors,
+)
 
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["PretrainedError", "from_hf", "is_hf_folder"]
+__all__ = ["PretrainedError", "describe_hf", "from_hf", "is_hf_folder"]
 
 
 def from_hf(folder: str | Path, *, mask_id: int | None = None, seed: int = 0, **settings: Any) -> nn.Module:
@@ -28,17 +35,30 @@ def from_hf(folder: str | Path, *, mask_id: int | None = None, seed: int = 0, **
     from lisdata.models import build_model
 
     folder = Path(folder)
-    config = read_config(folder)
-    encoder = ENCODERS.get(config.text("model_type"))
-    if encoder is None:
-        raise config.error("model_type", f"one of {', '.join(ENCODERS)}", config.get("model_type", None))
-    of_config = encoder.settings(config)
+    name, of_config = describe_hf(folder, mask_id=mask_id)
     fixed = sorted(of_config.keys() & settings.keys() - {"dropout"})
     if fixed:
         raise ValueError(f"{', '.join(fixed)}: what the checkpoint has cannot be set")
-    mask_id = read_mask_id(folder) if mask_id is None else mask_id
-    model = build_model(encoder.name, seed=seed, mask_id=mask_id, **(of_config | settings))
+    model = build_model(name, seed=seed, **(of_config | settings))
+    config = read_config(folder)
     weights = Weights(read_tensors(folder), folder)
-    encoder.fill(weights, config, model)
+    _find_encoder(config).fill(weights, config, model)
     weights.check_all_used()
     return model.eval()
+
+
+def describe_hf(folder: Path, *, mask_id: int | None = None) -> tuple[str, dict[str, Any]]:
+    """Return the name of the model in lisdata that the encoder in `folder` is, and its settings.
+
+    Raises what `from_hf` raises of the configuration.
+    """
+    config = read_config(folder)
+    encoder = _find_encoder(config)
+    return encoder.name, encoder.settings(config) | {"mask_id": read_mask_id(folder) if mask_id is None else mask_id}
+
+
+def _find_encoder(config: HfConfig) -> HfEncoder:
+    encoder = ENCODERS.get(config.text("model_type"))
+    if encoder is None:
+        raise config.error("model_type", f"one of {', '.join(ENCODERS)}", config.get("model_type", None))
+    return encoder

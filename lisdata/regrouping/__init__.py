@@ -1,5 +1,23 @@
 """Triples sorted by subject or graph over whole datasets, in bounded memory."""
 
-from lisdata.regrouping.regrouping import SortBy, check_sorting, convert_sorted, finish, regroup, regroup_share
+from lisdata.regrouping.regrouping import (
+    UNSORTED,
+    SortBy,
+    check_sorting,
+    convert_sorted,
+    finish,
+    in_first_stage,
+    regroup,
+    regroup_share,
+)
 
-__all__ = ["SortBy", "check_sorting", "convert_sorted", "finish", "regroup", "regroup_share"]
+__all__ = [
+    "UNSORTED",
+    "SortBy",
+    "check_sorting",
+    "convert_sorted",
+    "finish",
+    "in_first_stage",
+    "regroup",
+    "regroup_share",
+]

@@ -41,7 +41,7 @@ def plan_jobs(source: IncidenceDataset, name: str, target: Path, settings: JsonD
             directory=target / SPILLS,
             plan=_plan_spill(source, plan),
             run_unit=partial(spill_part, name),
-            fold=_fold_spills,
+            fold=fold_spills,
             facts={},
         ),
         regroup=Job(
@@ -102,7 +102,8 @@ def _plan_spill(source: IncidenceDataset, plan: JsonDict) -> JsonDict:
     }
 
 
-def _fold_spills(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
+def fold_spills(plan: JsonDict, commits: list[JsonDict]) -> JsonDict:
+    """Return the manifest's body of facts that are divided: only that all of them are."""
     return {"format": SPILL_FORMAT}
 
 

@@ -12,11 +12,11 @@ from typing import Any, Literal, get_args
 
 from lisdata.conversion import ConvertConfig, Paths, convert, plan_conversion
 from lisdata.engines import Engine, EngineName
-from lisdata.errors import PlanError
+from lisdata.errors import PlanError, RunError
 from lisdata.inputs import DATASET_MARK
 from lisdata.locks import LOCK, hold_lock
 from lisdata.paths import StrPath
-from lisdata.regrouping.jobs import SPILLS, RegroupJobs, fold_again, plan_jobs
+from lisdata.regrouping.jobs import SPILLS, RegroupJobs, fold_again, fold_spills, plan_jobs
 from lisdata.runs import PLAN, RUN, JsonDict, OnProgress, Share, finish_shares, run_job, run_share
 from lisdata.runs.ranks import await_shares
 from lisdata.settings import build_settings
@@ -104,12 +104,31 @@ def regroup_share(
 def finish(to: StrPath) -> JsonDict:
     """Write the manifest of a regrouping by ranks whose units are all done, and return its body.
 
-    Raises RunError, naming the ranks that have units to do, when some are not done.
+    Raises RunError, naming the ranks that have units to do, when some are not done, be it in the first of its stages.
     """
     target = Path(to)
+    if in_first_stage(target):
+        _refuse_first_stage(target)
     body = finish_shares(target, fold_again(target))
     shutil.rmtree(target / SPILLS, ignore_errors=True)
     return body
+
+
+def in_first_stage(target: Path) -> bool:
+    """Tell whether a regrouping in a folder has not yet divided its facts, or has gone no further than that."""
+    return (target / SPILLS / PLAN).exists() and not (target / PLAN).exists()
+
+
+def _refuse_first_stage(target: Path) -> None:
+    """Raise RunError that says what is left of the first of two stages; nothing can be finished before the second."""
+    try:
+        finish_shares(target / SPILLS, fold_spills)
+    except RunError as error:
+        raise RunError(f"{error} (in the first of two stages of regroup, which divides the facts)") from error
+    raise RunError(
+        f"{target}: its facts are divided, the first of two stages, but not sorted: start the ranks again, or the same "
+        "command without --rank, which does what is left"
+    )
 
 
 def _plan(

@@ -70,6 +70,40 @@ EXPERIMENTS: dict[str, ExperimentEntry] = {
         needs_data=True,
         is_folder=True,
     ),
+    "sipe-axes": ExperimentEntry(
+        module="lisdata.reproduce.sipe_axes",
+        summary="Decoders given hexatags through shared or own projections, of an attention head or of the model "
+        "(Tables 7 and 8), by attention biases, or in two ways at once; --data as for sipe-table-2",
+        needs_data=True,
+        is_folder=True,
+    ),
+    "sipe-layers": ExperimentEntry(
+        module="lisdata.reproduce.sipe_layers",
+        summary="Decoders whose layers from the kth on are given hexatags (Fig. 3); --data as for sipe-table-2",
+        needs_data=True,
+        is_folder=True,
+    ),
+    "sipe-variants": ExperimentEntry(
+        module="lisdata.reproduce.sipe_variants",
+        summary="RoBERTa with hexatags added, concatenated, mixed or on its skip branch, and with dependency relations "
+        "(Tables 9 and 10, Figs 7 and 8); --data: a folder with books/*.txt and blimp/",
+        needs_data=True,
+        is_folder=True,
+    ),
+    "sipe-table-3": ExperimentEntry(
+        module="lisdata.reproduce.sipe_table_3",
+        summary="Encoders and a decoder given hexatags on BLiMP, also after going on training on other books, with "
+        "controls; --data: a folder with books/*.txt and blimp/",
+        needs_data=True,
+        is_folder=True,
+    ),
+    "sipe-glue": ExperimentEntry(
+        module="lisdata.reproduce.sipe_glue",
+        summary="The models of sipe-table-3 (beside --to, or --set pretrained=FOLDER) fine-tuned on tasks of GLUE; "
+        "--data: a folder with CoLA/train.tsv, CoLA/dev.tsv and so on",
+        needs_data=True,
+        is_folder=True,
+    ),
 }
 
 

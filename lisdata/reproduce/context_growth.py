@@ -70,7 +70,7 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
         [
             f"Perplexity of contexts 1 to {lengths[-1] // scale.window} times the training window of {scale.window}"
             " characters; mean ± standard deviation over seeds.",
-            f"Scale: {', '.join(f'{name} {_plain(value)}' for name, value in asdict(scale).items())}.",
+            describe_scale(scale),
             "",
             *_format_perplexities(rows, lengths, scale.window, published),
             "",
@@ -178,6 +178,12 @@ def _row_json(row: Row) -> JsonDict:
             for n, spread in _perplexities(row).items()
         },
     }
+
+
+def describe_scale(scale: Any) -> str:
+    """Return a line with the settings of a scale."""
+    settings = (f"{name} {_plain(value)}" for name, value in asdict(scale).items())
+    return f"Scale: {', '.join(settings)}."
 
 
 def _plain(value: Any) -> str:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lisdata.atomic import write_atomically
+from lisdata.models.devices import current_device
 from lisdata.models.lisformer_lines import LisformerLines, LisformerLinesConfig
 from lisdata.models.rope import RopeConfig, RopeTransformer
 from lisdata.plots import plot_overheads
@@ -51,7 +52,6 @@ class TimingScale:
     num_steps: int = 10
     learning_rate: float = 3e-4
     weight_decay: float = 0.1
-    device: str = "cpu"
     num_threads: int = 1
 
     def __post_init__(self) -> None:
@@ -82,8 +82,9 @@ def run(request: RunRequest) -> JsonDict:
     """Time all models at the precision that the variant names; the seed draws the batch."""
     scale: TimingScale = request.scale
     ids, vocabulary_size = draw_batch(request.data, scale, request.seed)
-    ids = ids.to(scale.device)
-    models = {name: build_timed(name, scale, vocabulary_size).to(scale.device) for name in MODELS}
+    device = current_device()
+    ids = ids.to(device)
+    models = {name: build_timed(name, scale, vocabulary_size).to(device) for name in MODELS}
     take_step = {name: _stepper(model, ids, scale, request.variant) for name, model in models.items()}
     wall: dict[str, list[float]] = {name: [] for name in MODELS}
     cpu: dict[str, list[float]] = {name: [] for name in MODELS}

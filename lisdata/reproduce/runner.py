@@ -14,7 +14,6 @@ and ends with the same numbers.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,9 +23,11 @@ from lisdata.atomic import write_atomically
 from lisdata.engines import run_units
 from lisdata.errors import PlanError, SchemaError
 from lisdata.locks import hold_lock
+from lisdata.models.devices import current_device, on_device
 from lisdata.reproduce import EXPERIMENTS, load_experiment
 from lisdata.reproduce.machine import describe_machine
-from lisdata.settings import build_settings
+from lisdata.settings import build_settings, parse_change
+from lisdata.training.allocation import keep_freed_memory
 from lisdata.training.report import describe_versions
 
 JsonDict = dict[str, Any]
@@ -58,8 +59,9 @@ class Experiment:
     """A published table.
 
     `scales` are frozen dataclasses of settings by name. `prepare(data, directory, scale)` makes what the runs share
-    and returns facts of it, ready for JSON. `run(request)` trains and measures one variant, going on from its last
-    checkpoint, and returns the figures, ready for JSON. `report(runs, scale, directory)` writes the table of those
+    and returns facts of it, ready for JSON. `variants_at(scale)` are those of the variants that a scale has, by default
+    all. `run(request)` trains and measures one variant, going on from its last checkpoint, and returns the figures,
+    ready for JSON. `report(runs, scale, directory)` writes the table of those
     runs as table.txt, table.json and table.png and returns it as text.
     """
 
@@ -69,6 +71,7 @@ class Experiment:
     prepare: Callable[[Path | None, Path, Any], JsonDict]
     run: Callable[[RunRequest], JsonDict]
     report: Callable[[list[JsonDict], Any, Path], str]
+    variants_at: Callable[[Any], tuple[str, ...]] | None = None
 
 
 def choose_scale(experiment: Experiment, name: str, changes: Sequence[str] = (), **settings: Any) -> Any:
@@ -79,7 +82,7 @@ def choose_scale(experiment: Experiment, name: str, changes: Sequence[str] = (),
     if name not in experiment.scales:
         raise ValueError(f"{experiment.name} has no scale {name!r}: it has {', '.join(experiment.scales)}")
     chosen = experiment.scales[name]
-    values = asdict(chosen) | dict(map(_parse_change, changes)) | settings
+    values = asdict(chosen) | dict(map(parse_change, changes)) | settings
     return build_settings(type(chosen), values, experiment.name)
 
 
@@ -108,12 +111,13 @@ def reproduce(
         raise ValueError(
             f"{name}: expected data in a {'folder' if EXPERIMENTS[name].is_folder else 'file'}, got {data}"
         )
-    unknown = [variant for variant in variants if variant not in experiment.variants]
+    known = experiment.variants if experiment.variants_at is None else experiment.variants_at(scale)
+    unknown = [variant for variant in variants if variant not in known]
     if unknown:
-        raise ValueError(f"{name} has no variant {', '.join(unknown)}: it has {', '.join(experiment.variants)}")
+        raise ValueError(f"{name} has no variant {', '.join(unknown)}: it has {', '.join(known)}")
     if num_seeds < 1 or jobs < 1:
         raise ValueError(f"expected positive numbers, got {num_seeds=}, {jobs=}")
-    chosen = [variant for variant in experiment.variants if not variants or variant in variants]
+    chosen = [variant for variant in known if not variants or variant in variants]
     units: list[JsonDict] = [
         {"name": f"{variant}-seed-{seed}", "variant": variant, "seed": seed}
         for seed in range(num_seeds)
@@ -125,7 +129,7 @@ def reproduce(
         pending = [unit for unit in units if not _run_path(directory, unit["name"]).exists()]
         num_done = len(units) - len(pending)
         show = _Show(on_progress, len(units), num_done) if on_progress is not None else None
-        run = _RunOne(name, data, directory, scale, facts, show if jobs == 1 else None)
+        run = _RunOne(name, data, directory, scale, facts, str(current_device()), show if jobs == 1 else None)
         for done in run_units(run, pending, workers=jobs):
             num_done += 1
             if show is not None:
@@ -179,9 +183,11 @@ class _RunOne:
     directory: Path
     scale: Any
     facts: JsonDict
+    device: str
     show: _Show | None
 
     def __call__(self, unit: JsonDict) -> None:
+        keep_freed_memory()
         show = self.show
         name = unit["name"]
         request = RunRequest(
@@ -192,14 +198,15 @@ class _RunOne:
             seed=unit["seed"],
             on_step=None if show is None else lambda *step: show.step(name, *step),
         )
-        figures = load_experiment(self.experiment).run(request)
+        with on_device(self.device):
+            figures = load_experiment(self.experiment).run(request)
         record = {
             "format": RUN_FORMAT,
             "variant": request.variant,
             "seed": request.seed,
             **self.facts,
             **figures,
-            "machine": describe_machine(),
+            "machine": describe_machine() | {"device": self.device},
             "versions": describe_versions(),
         }
         _write_json(_run_path(self.directory, name), record)
@@ -245,13 +252,3 @@ def _read_json(path: Path) -> JsonDict:
 
 def _write_json(path: Path, content: JsonDict) -> None:
     write_atomically(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
-
-
-def _parse_change(change: str) -> tuple[str, Any]:
-    key, equals, text = change.partition("=")
-    if not equals or not key:
-        raise ValueError(f"--set {change}: expected KEY=VALUE")
-    try:
-        return key, tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return key, text

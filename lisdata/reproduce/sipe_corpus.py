@@ -10,7 +10,7 @@ One of the books is the test, another one, of yet another author, is for validat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from lisdata.conversion import convert
 from lisdata.encoding import Tokenizer, encode, load_tokenizer
+from lisdata.encoding.deprels import DEPRELS_FILE
 from lisdata.encoding.frozen_tags import freeze_tags
 from lisdata.encoding.tokenizer_training import END, TokenizerSettings, train_tokenizer
 from lisdata.errors import LisDataError
@@ -28,6 +29,7 @@ from lisdata.evaluation.syntaxgym_suites import Suite, hash_suites, read_suites
 from lisdata.evaluation.tag_cache import TagCache
 from lisdata.reproduce.runner import JsonDict
 from lisdata.reproduce.sipe_settings import SipeScale
+from lisdata.schema import DEPREL_COLUMN
 from lisdata.shards.manifest import file_entry
 from lisdata.token_shards import TokenDataset
 
@@ -74,10 +76,49 @@ class TestSets:
         return list(dict.fromkeys([*self.sentences, *pairs, *conditions]))
 
 
-def prepare_corpus(data: Path, directory: Path, scale: SipeScale) -> JsonDict:
-    """Make the corpus and tag all that models are measured on, as far as that is not done; return what decides it."""
+def prepare_corpus(data: Path, directory: Path, scale: SipeScale, *, with_prefixes: bool = True) -> JsonDict:
+    """Make the corpus and tag all that models are measured on, as far as that is not done; return what decides it.
+
+    `with_prefixes` there are also frozen tags to train on, and those of all prefixes that are measured.
+    """
     folders = SipeFolders(root=directory)
     books = split_books(data, scale)
+    workers = make_tokens(books, directory, scale)
+    tests, valid = read_tests(data, folders, scale), read_valid(folders, scale)
+    tags = TagCache(scale.parser, folders.tags)
+    rows = make_rows(load_tokenizer(folders.tokenizer))
+    _tag_all(valid, tests, tags, rows if with_prefixes else None)
+    corpus = describe_corpus(books, folders)
+    if with_prefixes:
+        frozen = folders.tokens("train-frozen")
+        freeze_tags(folders.tokens("train"), frozen, scale.parser, workers=workers)
+        corpus["tokens"]["train-frozen"] = TokenDataset(frozen).fingerprint
+    return corpus | {
+        "parser": tags.pinned,
+        "blimp_sha256": hash_paradigms(tests.paradigms),
+        "suites_sha256": hash_suites(data / "syntaxgym" / "suites"),
+    }
+
+
+def describe_corpus(books: Mapping[str, Sequence[Path]], folders: SipeFolders) -> JsonDict:
+    """Return what decides the tokens of each split: the books, the tokenizer, the rows."""
+    return {
+        "books": {split: {path.stem: file_entry(path)["sha256"] for path in paths} for split, paths in books.items()},
+        "training": describe_tokens(folders.tokens("train")),
+        "tokens": {split: TokenDataset(folders.tokens(split)).fingerprint for split in books},
+        "tokenizer": file_entry(folders.tokenizer)["sha256"],
+    }
+
+
+def make_tokens(
+    books: Mapping[str, Sequence[Path]], directory: Path, scale: SipeScale, *, with_deprels: bool = False
+) -> int:
+    """Make a dataset of hexatagged tokens of the books of each split, as far as that is not done.
+
+    The tokenizer is learned from those of "train", whose dependency relations, `with_deprels`, are numbered. Returns
+    the number of worker processes that their size is worth.
+    """
+    folders = SipeFolders(root=directory)
     size = sum(path.stat().st_size for path in books["train"])
     workers = min(_MOST_WORKERS, 1 + size // _BYTES_A_WORKER)
     for split, paths in books.items():
@@ -86,29 +127,18 @@ def prepare_corpus(data: Path, directory: Path, scale: SipeScale) -> JsonDict:
     if not folders.tokenizer.exists():
         settings = TokenizerSettings(vocabulary_size=scale.vocabulary_size, straight_quotes=True)
         train_tokenizer(list(map(str, books["train"])), folders.tokenizer, settings)
-    for split in SPLITS:
+    for split in books:
         encode(
             directory / "incidence" / split,
             folders.tokens(split),
             tokenizer=str(folders.tokenizer),
             view="sequence",
             special_tokens=True,
-            columns=COLUMNS,
+            columns=(*COLUMNS, DEPREL_COLUMN) if with_deprels else COLUMNS,
+            deprels=str(folders.tokens("train") / DEPRELS_FILE) if with_deprels and split != "train" else None,
             record_ids=False,
         )
-    freeze_tags(folders.tokens("train"), folders.tokens("train-frozen"), scale.parser, workers=workers)
-    tests, valid = read_tests(data, folders, scale), read_valid(folders, scale)
-    tags = TagCache(scale.parser, folders.tags)
-    _tag_all(valid, tests, load_tokenizer(folders.tokenizer), tags)
-    return {
-        "books": {split: {path.stem: file_entry(path)["sha256"] for path in paths} for split, paths in books.items()},
-        "training": _describe_tokens(folders.tokens("train")),
-        "tokens": {name: TokenDataset(folders.tokens(name)).fingerprint for name in (*SPLITS, "train-frozen")},
-        "tokenizer": file_entry(folders.tokenizer)["sha256"],
-        "parser": tags.pinned,
-        "blimp_sha256": hash_paradigms(tests.paradigms),
-        "suites_sha256": hash_suites(data / "syntaxgym" / "suites"),
-    }
+    return workers
 
 
 def split_books(data: Path, scale: SipeScale) -> dict[str, list[Path]]:
@@ -152,17 +182,18 @@ def make_rows(tokenizer: Tokenizer) -> SentenceRows:
     return SentenceRows(tokenizer, start=None, end=END)
 
 
-def _tag_all(valid: Sequence[str], tests: TestSets, tokenizer: Tokenizer, tags: TagCache) -> None:
-    """Bring the tags of all sentences, and of their prefixes, into the cache: runs side by side then share them."""
+def _tag_all(valid: Sequence[str], tests: TestSets, tags: TagCache, rows: SentenceRows | None) -> None:
+    """Bring the tags of all sentences into the cache, and with `rows` of their prefixes: runs side by side share it."""
     texts = [*dict.fromkeys([*valid, *tests.all_texts()])]
-    rows = make_rows(tokenizer)
     for begin in range(0, len(texts), _TEXTS_AT_ONCE):
         some = texts[begin : begin + _TEXTS_AT_ONCE]
         tags(some)
-        tag_prefixes(rows.make(some, None), tags)
+        if rows is not None:
+            tag_prefixes(rows.make(some, None), tags)
 
 
-def _describe_tokens(path: Path) -> JsonDict:
+def describe_tokens(path: Path) -> JsonDict:
+    """Return how much there is in a dataset of sentences."""
     dataset = TokenDataset(path)
     counts = dataset.manifest["counts"]
     return {"sentences": len(dataset), "words": counts["words"], "tokens": dataset.num_tokens}

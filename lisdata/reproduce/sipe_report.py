@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,23 +16,36 @@ from lisdata.evaluation.benchmark_plot import Bar, plot_scores
 from lisdata.evaluation.bootstrap import BootstrapDifference, Float64, paired_bootstrap
 from lisdata.evaluation.item_results import ItemResults, compare_results
 from lisdata.evaluation.syntaxgym import counted_suites
-from lisdata.reproduce.context_growth import Spread, align_columns
+from lisdata.reproduce.context_growth import Spread, align_columns, describe_scale
 from lisdata.reproduce.runner import JsonDict
 from lisdata.reproduce.sipe_evaluation import read_items
 
 FORMAT = "lisdata SiPE table 1"
 REFERENCE = ("none", "none")
-# variant and reading -> word perplexity, BLiMP, SyntaxGym (SiPE Table 2, 16 layers on BLLIP-LG)
-PUBLISHED = {
+Published = Mapping[tuple[str, str], tuple[float | None, float | None, float | None]]
+"""Word perplexity, BLiMP and SyntaxGym in the paper, None where it says nothing, by variant and reading."""
+PUBLISHED: Published = {
     ("none", "none"): (18.63, 75.30, 73.09),
     ("input", "full"): (16.16, 73.82, 76.97),
     ("position", "full"): (16.95, 74.01, 80.60),
 }
+"""SiPE Table 2: 16 layers on BLLIP-LG."""
 BENCHMARKS = ("blimp", "syntaxgym")
 _PARTS = ("token", "terminal", "nonterminal")
 _MOST_NATS = 700.0  # of which exp is a float
 KNOWN_IN_TIME = ("none", "prefix", "prefix-moved", "frozen")
 """Readings whose tags are a function of the words read, so that they give a probability of the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What a study's table has beside its runs: a `title`, and the paper's figures."""
+
+    title: str = "SiPE decoders by the tags they learned with (variant) and those they are given when measured."
+    published: Published
+
+
+TABLE_2 = Layout(published=PUBLISHED)
 
 
 class Row(NamedTuple):
@@ -59,9 +72,12 @@ class Row(NamedTuple):
 
     def nats_a_word(self, seeds: Sequence[int]) -> Float64:
         """Return (seeds, sentences) whose mean over sentences is -log p a word."""
-        num_words = self.runs[0]["readings"][self.reading]["num_words"]
+        return self.sentence_nats(seeds, self.runs[0]["readings"][self.reading]["num_words"])
+
+    def sentence_nats(self, seeds: Sequence[int], num_parts: int) -> Float64:
+        """Return (seeds, sentences) whose mean over sentences is -log p a part, where there are so many in all."""
         nll: Float64 = np.array([self.items[seed]["nll"] for seed in seeds])
-        scaled: Float64 = nll * (nll.shape[1] / num_words)
+        scaled: Float64 = nll * (nll.shape[1] / num_parts)
         return scaled
 
     def results(self, benchmark: str, seeds: Sequence[int]) -> list[ItemResults]:
@@ -74,19 +90,19 @@ def items_path(directory: Path, name: str) -> Path:
     return directory / "items" / f"{name}.json"
 
 
-def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
+def write_table(runs: list[JsonDict], scale: Any, directory: Path, *, layout: Layout = TABLE_2) -> str:
     """Write table.txt, table.json and table.png of the runs to `directory`; return the first."""
-    rows = _list_rows(runs, directory)
+    rows = list_rows(runs, directory)
     differences = {row.key: found for row in rows if (found := _differences(row, rows))}
     text = "\n".join(
         [
-            "SiPE decoders by the tags they learned with (variant) and those they are given when measured.",
+            layout.title,
             "Mean ± standard deviation over seeds. PPL is a word's. Where the tags given are a function of the words",
             "read, it is a perplexity of the text; tags of whole sentences tell of words to come, and their PPL is in",
             "a column of its own, which compares with nothing outside of it.",
-            f"Scale: {', '.join(f'{name} {_plain(value)}' for name, value in asdict(scale).items())}.",
+            describe_scale(scale),
             "",
-            *_format_rows(rows),
+            *_format_rows(rows, layout.published),
             "",
             "Joint bound: nats a word of tokens, terminals and nonterminals, each predicted from what is before it,",
             "and the word perplexity that their sum stands for: no less than that of the text.",
@@ -101,7 +117,9 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
     content = {
         "format": FORMAT,
         "scale": asdict(scale),
-        "rows": [_row_json(row, differences.get(row.key, {})) for row in rows],
+        "rows": [
+            _row_json(row, differences.get(row.key, {})) | {"paper": layout.published.get(row.key)} for row in rows
+        ],
     }
     write_atomically(directory / "table.txt", f"{text}\n".encode())
     write_atomically(directory / "table.json", (json.dumps(content, indent=1) + "\n").encode())
@@ -109,7 +127,8 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
     return f"{text}\n"
 
 
-def _list_rows(runs: Sequence[JsonDict], directory: Path) -> list[Row]:
+def list_rows(runs: Sequence[JsonDict], directory: Path) -> list[Row]:
+    """Return the rows of finished runs, with the items of each from `directory`."""
     rows: dict[tuple[str, str], Row] = {}
     for run in runs:
         path = items_path(directory, f"{run['variant']}-seed-{run['seed']}")
@@ -130,7 +149,7 @@ def _exp(nats: float) -> float:
     return math.exp(min(nats, _MOST_NATS))
 
 
-def _format_rows(rows: Sequence[Row]) -> list[str]:
+def _format_rows(rows: Sequence[Row], published: Published) -> list[str]:
     table = [["variant", "given", "seeds", "weights", "PPL", "PPL, whole parse", "BLiMP", "SyntaxGym"]]
     for row in rows:
         perplexity = f"{row.spread(word_perplexity):.1f}"
@@ -139,9 +158,9 @@ def _format_rows(rows: Sequence[Row]) -> list[str]:
         size = f"{row.runs[0]['num_parameters']:,}"
         columns = (perplexity, "") if is_true else ("", perplexity)
         table.append([row.variant, row.reading, str(len(row.runs)), size, *columns, *scores])
-        if row.key in PUBLISHED:
-            published, *others = (f"{value:.2f}" for value in PUBLISHED[row.key])
-            table.append(["  paper", "", "1", "", *((published, "") if is_true else ("", published)), *others])
+        if row.key in published:
+            beside, *others = ("" if value is None else f"{value:.2f}" for value in published[row.key])
+            table.append(["  paper", "", "1", "", *((beside, "") if is_true else ("", beside)), *others])
     return align_columns([[*row[:1], row[1].ljust(16), *row[2:]] for row in table])
 
 
@@ -209,7 +228,6 @@ def _row_json(row: Row, differences: Mapping[str, BootstrapDifference]) -> JsonD
         **{benchmark: [found[benchmark] for found in figures] for benchmark in BENCHMARKS},
         "joint_nats_a_word": _joint(row),
         "beyond_none": {name: asdict(found) for name, found in differences.items()},
-        "paper": PUBLISHED.get(row.key),
     }
 
 
@@ -217,7 +235,3 @@ def _bars(rows: Sequence[Row]) -> Iterator[Bar]:
     for row in rows:
         spread = row.spread(lambda found: float(found["syntaxgym"]))
         yield Bar(f"{row.variant}, given {row.reading}", spread.mean, spread.deviation)
-
-
-def _plain(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lisdata.evaluation.prefix_rows import PREFIX_FORMS
 from lisdata.reproduce.runner import JsonDict
 
 
@@ -111,7 +113,7 @@ class SipeVariant:
 
     `regime` is one of `lisdata.training.TAG_REGIMES`; with `is_frozen` the tags are those of an incremental parser (see
     `lisdata.encoding.frozen_tags`). `readings` are the tags it is measured under: regimes and `PREFIX_FORMS`, the first
-    the one it is validated on.
+    the one it is validated on. `model` has further settings of the model.
     """
 
     injection: str = "none"
@@ -119,10 +121,16 @@ class SipeVariant:
     readings: tuple[str, ...] = ("none",)
     is_frozen: bool = False
     is_wide: bool = False
+    model: Mapping[str, Any] = field(default_factory=dict)
     predicts_tags: bool = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "predicts_tags", self.regime not in ("none", "injection-only"))
+
+    @property
+    def needs_prefixes(self) -> bool:
+        """Whether it is trained on, or measured under, tags of what was read."""
+        return self.is_frozen or any(reading in PREFIX_FORMS for reading in self.readings)
 
     def model_settings(self, scale: SipeScale) -> dict[str, Any]:
         """Return the settings of the model, but for its vocabulary."""
@@ -130,7 +138,7 @@ class SipeVariant:
         settings |= {"dropout": scale.dropout, "norm": scale.norm, "injection": self.injection}
         if self.is_wide:
             settings["mlp_width"] = 4 * scale.width + scale.width // 2
-        return settings | {"predicts_tags": self.predicts_tags}
+        return settings | {"predicts_tags": self.predicts_tags, **self.model}
 
     def withhold(self, scale: SipeScale) -> float:
         """Return the share of given nonterminals to withhold: where the tags of whole sentences are given."""

@@ -28,8 +28,7 @@ def replace_plan(job: Job) -> None:
     if not path.exists():
         return
     old = read_sealed(path)
-    if difference := describe_difference(plan_settings(old), plan_settings(job.plan)):
-        raise PlanError(f"{path}: {difference}; only inputs may change: {SAME_OPTIONS}, or --fresh to start over")
+    refuse_other_settings(path, old, job.plan)
     kept = [unit for unit in job.plan["units"] if _is_kept(job, old, unit)]
     num_done = sum(read_commit(job.directory, unit) is not None for unit in old["units"])
     if sealed(old) == sealed(job.plan) and len(kept) == num_done:
@@ -41,6 +40,12 @@ def replace_plan(job: Job) -> None:
     timings = {name: took for name, took in read_facts(job.directory).get("units", {}).items() if name in names}
     begin_facts(job.directory, job.facts | {"units": timings})
     write_atomically(path, sealed(job.plan))
+
+
+def refuse_other_settings(path: Path, old: JsonDict, new: JsonDict) -> None:
+    """Raise PlanError when `new` has other settings than the plan `old` at `path`."""
+    if difference := describe_difference(plan_settings(old), plan_settings(new)):
+        raise PlanError(f"{path}: {difference}; only inputs may change: {SAME_OPTIONS}, or --fresh to start over")
 
 
 def describe_changes(old: list[JsonDict], new: list[JsonDict]) -> str:

@@ -2,7 +2,8 @@
 
 from lisdata.selection.duplicates import deduplicate
 from lisdata.selection.filtering import filter_dataset
+from lisdata.selection.merging import merge_once
 from lisdata.selection.resharding import reshard
 from lisdata.selection.shares import sample, split
 
-__all__ = ["deduplicate", "filter_dataset", "reshard", "sample", "split"]
+__all__ = ["deduplicate", "filter_dataset", "merge_once", "reshard", "sample", "split"]

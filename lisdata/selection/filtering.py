@@ -16,11 +16,13 @@ from lisdata.errors import LisDataError
 from lisdata.kernels.arrays import one_array
 from lisdata.runs import JsonDict, OnProgress
 from lisdata.schema import StructureKind
+from lisdata.selection.role_columns import is_role, refuse_unknown_roles, role_column, spelled
 from lisdata.selection.selecting import Bools, select
 from lisdata.shards import IncidenceDataset, Part
 
 _READ = (
-    "record_id", "kind", "tau", "document", "instance_label", "sigma", "head", "terminal", "shape", "source",
+    "record_id", "kind", "tau", "document", "instance_label", "incidence", "sigma", "head", "terminal", "shape",
+    "source",
 )  # fmt: skip
 _KINDS = pa.array([kind.label for kind in StructureKind], pa.large_string())
 
@@ -54,7 +56,7 @@ COLUMNS: dict[str, str] = {
     "contents": "list of the contents that it shows, as spelled (those that are not UTF-8 are NULL)",
     "has_tags": "whether it has hexatags",
 }
-"""What an expression may name, and what that is."""
+"""What an expression may name, and what that is; besides a role, for what a structure shows in it (`role_column`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Where:
         condition, names = _parse(self.expression)
         found = [np.zeros(0, np.bool_)]
         for batch in part.iter_batches("structures", _READ):
-            columns = {name: _MAKERS[name](dataset, part, batch) for name in names}
+            columns = {name: _column(dataset, part, batch, name) for name in names}
             table = pl.DataFrame({name: pl.from_arrow(column) for name, column in columns.items()})
             found.append(_evaluated(table, condition, self.expression))
         return np.concatenate(found)
@@ -92,12 +94,13 @@ def filter_dataset(
 ) -> JsonDict:
     """Write the structures for which `where` is true as a dataset at `to`; return its manifest's body.
 
-    `where` is a SQL expression of polars over `COLUMNS`, such as "kind = 'text' AND num_bytes > 100". Raises ValueError
-    where it is none, or names other columns.
+    `where` is a SQL expression of polars over `COLUMNS` and roles in double quotes, such as "kind = 'text' AND
+    num_bytes > 100" or '"record#field:lang" = 'en''. Raises ValueError where it is none, or names other columns.
     """
-    check_expression(where)
+    source = IncidenceDataset(dataset)
+    check_expression(where, source)
     return select(
-        IncidenceDataset(dataset),
+        source,
         Path(to),
         Where(where),
         compression=compression,
@@ -107,15 +110,21 @@ def filter_dataset(
     )
 
 
-def check_expression(where: str) -> None:
-    """Raise ValueError unless `where` is a condition over `COLUMNS`; LisDataError where polars is not installed."""
+def check_expression(where: str, dataset: IncidenceDataset | None = None) -> None:
+    """Raise ValueError unless `where` is a condition over `COLUMNS` and roles; LisDataError where polars is missing.
+
+    Where a `dataset` is given it must have the roles.
+    """
     condition, names = _parse(where)
     import polars as pl
 
     if not names:
         raise ValueError(f"expected an expression that names a column, got {where!r}: {', '.join(COLUMNS)}")
-    empty = pl.DataFrame({name: pl.Series(name, [], dtype=dtype) for name, dtype in _polars_types().items()})
+    types = _polars_types() | {name: pl.String for name in names if is_role(name)}
+    empty = pl.DataFrame({name: pl.Series(name, [], dtype=dtype) for name, dtype in types.items()})
     _evaluated(empty, condition, where)
+    if dataset is not None:
+        refuse_unknown_roles(dataset, names)
 
 
 def _parse(expression: str) -> tuple[Any, list[str]]:
@@ -128,9 +137,10 @@ def _parse(expression: str) -> tuple[Any, list[str]]:
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"expected a SQL expression, got {expression!r}: {error}") from error
     names = sorted(set(condition.meta.root_names()))
-    unknown = [name for name in names if name not in COLUMNS]
+    unknown = [name for name in names if name not in COLUMNS and not is_role(name)]
     if unknown:
-        raise ValueError(f"there is no column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}")
+        roles = 'roles in double quotes ("RELATION#SIDE")'
+        raise ValueError(f"there is no column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}, and {roles}")
     joint = next(_joint_nodes(orjson.loads(condition.meta.serialize(format="json"))), None)
     if joint is not None:
         raise ValueError(f"expected a condition on each structure by itself, got {expression!r} ({joint})")
@@ -174,6 +184,11 @@ def _evaluated(table: Any, condition: Any, expression: str) -> Bools:
 
 # -- columns ---------------------------------------------------------------------------------------------------------
 
+
+def _column(dataset: IncidenceDataset, part: Part, batch: pa.RecordBatch, name: str) -> pa.Array:
+    return role_column(part, batch, name) if is_role(name) else _MAKERS[name](dataset, part, batch)
+
+
 Maker = Callable[[IncidenceDataset, Part, pa.RecordBatch], pa.Array]
 
 
@@ -182,21 +197,6 @@ def _inputs(dataset: IncidenceDataset, part: Part, batch: pa.RecordBatch) -> pa.
     if not part.inputs:  # structures made in memory
         return pa.nulls(batch.num_rows, pa.large_string())
     return names.take(pc.add(batch.column("source").field("file").cast(pa.int64()), part.first_file))
-
-
-def spelled(binary: pa.Array) -> pa.Array:
-    """Return the bytes as text, null where they are not UTF-8."""
-    try:
-        return binary.cast(pa.large_string())
-    except pa.ArrowInvalid:
-        return pa.array([_decoded(value.as_py()) for value in binary], pa.large_string())
-
-
-def _decoded(data: bytes | None) -> str | None:
-    try:
-        return None if data is None else data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _listed(column: pa.Array, values: pa.Array) -> pa.Array:

@@ -58,6 +58,13 @@ class JoinedDataset(IncidenceDataset):
         is_shared = any(len(members) > 1 for members in self._members.values())
         return find_companions(self._apart, part) if is_shared else find_headers(self._apart, part)
 
+    def first_members(self, numbers: Int64) -> Int64:
+        """Return for inputs by number (-1 for none) the number of the one that each counts as."""
+        first = np.full(len(self.manifest["inputs"]) + 1, -1, np.int64)
+        for number, members in self._members.items():
+            first[members] = number
+        return first[numbers]
+
     def is_shared(self, file_index: int) -> bool:
         """Tell whether records of an input lie in several shares."""
         return len(self._members.get(file_index, [])) > 1

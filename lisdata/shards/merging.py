@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from lisdata.atomic import sync_path
 from lisdata.errors import PlanError
 from lisdata.paths import StrPath
 from lisdata.shards.collisions import refuse_collisions
-from lisdata.shards.companions import file_numbers, find_companions
 from lisdata.shards.dataset import IncidenceDataset, Part
 from lisdata.shards.manifest import INCIDENCE_FORMAT, PART_TABLES, write_manifest
+from lisdata.shards.repeats import find_repeats
 from lisdata.shards.same_as import same_as_names
 from lisdata.shards.table_keys import scopes_in_several
 
@@ -111,29 +109,9 @@ def _copy(source: Path, target: Path) -> None:
 
 def _refuse_shared_inputs(datasets: list[IncidenceDataset]) -> None:
     """Refuse structures of one input that stand in two of the datasets; two shares of it have none in common."""
-    seen: dict[str, list[tuple[IncidenceDataset, int]]] = {}
-    for dataset in datasets:
-        for info in dataset.inputs:
-            here = (dataset, info.index)
-            for other in seen.get(info.scope, ()) if info.records["converted"] else ():
-                if dataset is not other[0] and not _record_ids(*here).isdisjoint(_record_ids(*other)):
-                    where = f"{info.name} of {dataset.path} is {other[0].inputs[other[1]].name} of {other[0].path}"
-                    raise PlanError(f"{where} again: its facts would be in the merged dataset twice")
-            seen.setdefault(info.scope, []).append(here)
-
-
-def _record_ids(dataset: IncidenceDataset, file_index: int) -> set[str]:
-    """Return the ids of the records of an input."""
-    found: set[str] = set()
-    for part in dataset.parts:
-        if file_index in part.inputs:
-            ids = pa.chunked_array(
-                [batch.column("record_id") for batch in part.iter_batches("structures", ("record_id",))],
-                pa.large_string(),
-            )
-            is_record = (file_numbers(part) == file_index) & ~find_companions(dataset, part)
-            found.update(ids.filter(pa.array(is_record)).to_pylist())
-    return found
+    for repeat in find_repeats(datasets):
+        remedy = "--skip-repeats leaves them out"
+        raise PlanError(f"{repeat}: its facts would be in the merged dataset twice ({remedy})")
 
 
 def _refuse_shared_parts(datasets: list[IncidenceDataset]) -> None:

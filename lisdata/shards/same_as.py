@@ -100,13 +100,17 @@ class SameAs:
 
     def show(self, pairs: UInt64) -> UInt64:
         """Return what contents are shown as, keys in and out as `key_pairs` gives them (N, 2)."""
+        at = self.find(pairs)
+        return np.where((at >= 0)[:, None], self.canonical[at], pairs) if len(self.keys) else pairs
+
+    def find(self, pairs: UInt64) -> Int64:
+        """Return the row of each of these keys (N, 2), -1 where it is not here."""
         if not len(self.keys) or not len(pairs):
-            return pairs
+            return np.full(len(pairs), -1, np.int64)
         _, number = number_pairs(np.concatenate([self.keys, pairs]))
         row = np.full(int(number.max()) + 1, -1, np.int64)
         row[number[: len(self.keys)]] = np.arange(len(self.keys))
-        at = row[number[len(self.keys) :]]
-        return np.where((at >= 0)[:, None], self.canonical[at], pairs)
+        return row[number[len(self.keys) :]]
 
     def show_array(self, keys: pa.FixedSizeBinaryArray) -> pa.FixedSizeBinaryArray:
         """Return what contents are shown as, keys in and out as a column of the table `contents`."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lisdata.kernels.csv_scan import QUOTED, SPECIAL, Cells, gather_column
+from lisdata.kernels.csv_scan import QUOTED, SPECIAL, Cells, gather_columns
 from lisdata.sources.delimited_layout import Layout, decode_texts
 
 Bools = npt.NDArray[np.bool_]
@@ -52,9 +52,13 @@ class Column:
         return counts.field("values")[usual].as_py(), others
 
 
-def read_column(data: npt.NDArray[np.uint8], cells: Cells, number: int, layout: Layout) -> Column:
-    """Return column `number` of rows scanned in `data`; all bytes of its cells must be decodable."""
-    texts = decode_texts(gather_column(data, cells, number, layout.quote_byte), layout.encoding)
+def read_columns(data: npt.NDArray[np.uint8], cells: Cells, layout: Layout) -> list[Column]:
+    """Return the columns of rows scanned in `data`; all bytes of their cells must be decodable."""
+    texts = gather_columns(data, cells, range(cells.begin.shape[1]), layout.quote_byte)
+    return [_read_column(decode_texts(of, layout.encoding), cells, n, layout) for n, of in enumerate(texts)]
+
+
+def _read_column(texts: pa.Array, cells: Cells, number: int, layout: Layout) -> Column:
     flags = cells.flags[:, number]
     is_quoted = (flags & QUOTED) != 0
     if layout.null_tokens == ("",):

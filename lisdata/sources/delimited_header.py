@@ -10,7 +10,7 @@ import numpy as np
 from lisdata.errors import SchemaError
 from lisdata.kernels.csv_scan import Cells, Outcome, Scan, scan_cells
 from lisdata.records import TableSchema
-from lisdata.sources.delimited_columns import read_column
+from lisdata.sources.delimited_columns import read_columns
 from lisdata.sources.delimited_layout import AS_UTF8, Layout, is_utf8, undecodable
 from lisdata.sources.table_schema import DeclaredField
 
@@ -108,11 +108,10 @@ def _read_names(data: bytes, header: Cells, layout: Layout) -> list[str]:
     if len(bad):
         raise BadHeaderError(int(bad[0]), f"text in {layout.encoding}", f"byte 0x{data[bad[0]]:02X}")
     view = np.frombuffer(data, np.uint8)
-    names: list[str] = []
-    for number in range(header.begin.shape[1]):
-        names.append(read_column(view, header, number, layout).texts[0].as_py())
-        if names[-1] in names[:-1]:
-            raise BadHeaderError(int(header.begin[0, number]), "each column name once", f"{names[-1]!r} again")
+    names = [column.texts[0].as_py() for column in read_columns(view, header, layout)]
+    if len(set(names)) < len(names):
+        number = next(number for number, name in enumerate(names) if name in names[:number])
+        raise BadHeaderError(int(header.begin[0, number]), "each column name once", f"{names[number]!r} again")
     if layout.fields is not None and names != [field.name for field in layout.fields]:
         declared = ", ".join(field.name for field in layout.fields)
         raise BadHeaderError(int(header.begin[0, 0]), f"the declared columns {declared}", ", ".join(names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lisdata.kernels.arrays import binary_array, binary_buffers
 from lisdata.records import ForeignKey
 from lisdata.sources.character_encodings import encoding_name
 from lisdata.sources.table_schema import DeclaredField
@@ -69,6 +71,11 @@ def undecodable(data: bytes, encoding: str) -> Int64:
     if not is_utf8(encoding):
         defined = np.array([character is not None for character in _one_byte_table(encoding)])
         return np.flatnonzero(~defined[np.frombuffer(data, np.uint8)])
+    with suppress(pa.ArrowInvalid):  # a quick look at all before the one that finds out where
+        binary_array(np.array([0, len(data)], np.int64), np.frombuffer(data, np.uint8), pa.large_string()).validate(
+            full=True
+        )
+        return np.empty(0, np.int64)
     offsets: list[int] = []
     view, begin = memoryview(data), 0
     while begin < len(data):
@@ -85,8 +92,6 @@ def decode_texts(texts: pa.Array, encoding: str) -> pa.Array:
     """Return a large_binary array of text in the encoding as large_string; it holds no byte that is `undecodable`."""
     if is_utf8(encoding):
         return pa.Array.from_buffers(pa.large_string(), len(texts), texts.buffers(), offset=texts.offset)
-    from lisdata.kernels.arrays import binary_array, binary_buffers
-
     offsets, data = binary_buffers(texts)
     sizes = np.array([len(character.encode()) if character else 0 for character in _one_byte_table(encoding)], np.int64)
     ends = np.concatenate(([0], np.cumsum(sizes[data])))

@@ -13,7 +13,7 @@ from lisdata.inputs import MAX_LINE_BYTES, MEBIBYTE, InputSlice
 from lisdata.kernels.csv_scan import Cells
 from lisdata.records import RowRecords
 from lisdata.registry import Reject
-from lisdata.sources.delimited_columns import Column, describe_bytes, read_column
+from lisdata.sources.delimited_columns import Column, describe_bytes, read_columns
 from lisdata.sources.delimited_faults import Fault, drop_rows, mistyped_rows, scan_rows, undecodable_rows
 from lisdata.sources.delimited_header import BadHeaderError, Table, read_table
 from lisdata.sources.delimited_layout import Layout
@@ -95,11 +95,12 @@ class _RowReader:
         cells, faults, used = scan_rows(data, begin, len(self.table.fields), self.layout, is_last=is_last)
         undecodable = undecodable_rows(data, cells, self.layout.encoding)
         cells = drop_rows(cells, undecodable)
-        columns = self._columns(data, cells)
+        view = np.frombuffer(data, np.uint8)
+        columns = read_columns(view, cells, self.layout)
         mistyped = mistyped_rows(cells, columns, self.table.fields)
         if mistyped:
             cells = drop_rows(cells, mistyped)
-            columns = self._columns(data, cells)
+            columns = read_columns(view, cells, self.layout)
         faults += [*undecodable.values(), *mistyped.values()]
         faults.sort(key=lambda fault: fault.begin)
         self._report(data, base, faults)
@@ -119,10 +120,6 @@ class _RowReader:
             self.reject(BadRecordError(place, expected=expected, found=found, begin=begin, end=line_end))
             self.lines += 1 + (0 if number else carry.count(b"\n"))
             self.rows += 1
-
-    def _columns(self, data: bytes, cells: Cells) -> list[Column]:
-        view = np.frombuffer(data, np.uint8)
-        return [read_column(view, cells, number, self.layout) for number in range(cells.begin.shape[1])]
 
     def _to_records(
         self, table: Table, base: int, cells: Cells, columns: list[Column], faults: list[Fault]

@@ -66,9 +66,14 @@ class Dom:
 
 def parse_html(data: bytes, encoding: str | None = None) -> Dom:
     """Return the tree of a document in `encoding`, or in the one that it tells."""
+    return parse_text(decode_html(data, encoding))
+
+
+def parse_text(text: str) -> Dom:
+    """Return the tree of a document."""
     from selectolax.lexbor import LexborHTMLParser
 
-    return read_dom(LexborHTMLParser(decode_html(data, encoding)))
+    return read_dom(LexborHTMLParser(text))
 
 
 def read_dom(parser: Any) -> Dom:

@@ -16,11 +16,11 @@ from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
-from lisdata.sources.dom import Dom, NodeKind, parse_html
+from lisdata.sources.dom import Dom, NodeKind, parse_text
 from lisdata.sources.html_depth import find_too_deep, find_too_many_reopened
 from lisdata.sources.html_encoding import decode_html
-from lisdata.sources.html_formatting import is_small, max_reopened
-from lisdata.sources.html_lists import MAX_ITEMS, find_long_list
+from lisdata.sources.html_formatting import is_small, max_reopened, weighs_too_much
+from lisdata.sources.html_lists import MAX_ITEMS, find_long_list, may_have_long_list
 from lisdata.sources.whole_documents import read_document
 
 _DATATYPES = {NodeKind.COMMENT: "comment", NodeKind.DOCTYPE: "doctype", NodeKind.INSTRUCTION: "instruction"}
@@ -82,9 +82,12 @@ class HtmlSource:
     def read_document(self, piece: InputSlice, options: HtmlOptions, reject: Reject) -> ParsedDocument | None:
         """Return the document with its tree; None, and it is rejected, when it is too long or its tree too large."""
         data = read_document(piece, options.max_document_bytes, reject)
-        if data is None or _reject_costly(piece, data, options, reject):
+        if data is None:
             return None
-        dom = parse_html(data, options.encoding)
+        text = decode_html(data, options.encoding)
+        if _reject_costly(piece, data, text, options, reject):
+            return None
+        dom = parse_text(text)
         return ParsedDocument(file=piece.file, size=len(data), data=data if options.keep_document else None, parsed=dom)
 
     def to_records(self, documents: list[ParsedDocument]) -> Iterator[TreeRecords]:
@@ -92,18 +95,21 @@ class HtmlSource:
         yield doms_to_records(documents)
 
 
-def _reject_costly(piece: InputSlice, data: bytes, options: HtmlOptions, reject: Reject) -> bool:
+def _reject_costly(piece: InputSlice, data: bytes, text: str, options: HtmlOptions, reject: Reject) -> bool:
     """Reject a document whose tree would be too deep or too large for its tags, and tell whether it is one."""
+    from lisdata.kernels.html_tags import weigh_tags  # compiled on import
+
     num_tags = data.count(b"<")
     if len(data) <= MAX_ITEMS and num_tags <= options.max_depth and is_small(num_tags, len(data)):
         return False
-    text = decode_html(data, options.encoding)
+    weights = weigh_tags(text.encode("utf-8", "surrogatepass"))
     expected, found = f"at most {options.max_depth} elements open at once (--max-depth)", "one more"
     at = find_too_deep(text, options.max_depth) if num_tags > options.max_depth else None
-    if at is None and (long_list := find_long_list(text)) is not None:
+    long_list = find_long_list(text) if at is None and may_have_long_list(weights) else None
+    if long_list is not None:
         at, items = long_list
         expected = f"at most {MAX_ITEMS} {items}"
-    if at is None and not is_small(num_tags, len(data)):
+    if at is None and weighs_too_much(weights, num_tags, text):
         at = find_too_many_reopened(text)
         expected = "an end tag for each <b>, <font> and the like"
         found = f"so many left open that the blocks behind may get {max_reopened(text)} more"

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lisdata.kernels.html_tags import TagWeights
 
 # All but <a>, of which only one is open at once.
 _REOPENED = frozenset(("b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"))
@@ -19,7 +23,7 @@ _BARRIERS = frozenset(
     """.split()  # noqa: SIM905
 )
 _NAMES = "|".join(sorted((*_REOPENED, "a")))
-_START = re.compile(rf"<({_NAMES})(?=[\s/<>])([^<>]*)", re.IGNORECASE)
+_START = re.compile(rf"<({_NAMES})(?=[\s/<>])([^<>]*)(?=(<?))", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:\s+[^\s\"'<>=/]+(?:=(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=`]+))?)*+\s*")
 _MAX_ALIKE = 3  # elements of one name and the same attributes that are made again
 _CHARACTERS = 64  # of attributes, which are as much to keep as an element
@@ -37,12 +41,17 @@ def is_small(num_tags: int, size: int) -> bool:
     return num_tags * (num_tags + size // _CHARACTERS) <= _MAX_REOPENED
 
 
+def weighs_too_much(weights: TagWeights, num_tags: int, text: str) -> bool:
+    """Tell, at next to no cost, whether `may_reopen_too_many` has to be asked."""
+    return not weights.are_plain or weights.formatting * num_tags > max_reopened(text)
+
+
 def may_reopen_too_many(text: str) -> bool:
     """Tell, at little cost, whether it takes a look at all tags to know that not too many elements are made again."""
     num_tags = text.count("<")
     weight = longest_link = 0
-    for (name, attributes), count in Counter(_START.findall(text)).items():
-        is_plain = _PLAIN.fullmatch(attributes) is not None  # else it may go on behind a quoted '>'
+    for (name, attributes, behind), count in Counter(_START.findall(text)).items():
+        is_plain = not behind and _PLAIN.fullmatch(attributes) is not None  # else it may go on: behind a quoted '>'
         one = _weight(attributes) if is_plain else 1 + len(text) // _CHARACTERS
         if name in "aA":
             longest_link = max(longest_link, one)

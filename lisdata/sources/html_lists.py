@@ -6,12 +6,21 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lisdata.kernels.html_tags import TagWeights
 
 MAX_ITEMS = 10_000
 _LONG_TAG = re.compile(rf"<[a-zA-Z][^<>]{{{2 * MAX_ITEMS},}}")  # an attribute takes two characters at least
 _JOINED = re.compile(r"<(?:html|body)(?=[\s/])([^<>]*)", re.IGNORECASE)  # which all give their attributes to the first
 _OPTION = re.compile(r"<opt(?:ion|group)(?=[\s/>])", re.IGNORECASE)
 _ITEM = re.compile(r"[^\s/]+")
+
+
+def may_have_long_list(weights: TagWeights) -> bool:
+    """Tell whether it takes a look at all tags to know that no list is too long."""
+    return weights.longest > 2 * MAX_ITEMS or weights.joined > MAX_ITEMS or weights.options > MAX_ITEMS
 
 
 def find_long_list(text: str) -> tuple[int, str] | None:

@@ -26,7 +26,8 @@ class NarySource:
     (repeats by position), as in source wikidata; in layout hype in roles r#1, r#2, ... A JSON object without NAME_h and
     NAME_t is a "fact" of qualifiers alone. Names are entities, by their IRI where `id_prefix` says so; times of
     WikiPeople are literals. How the file is written stands in a fact "layout", a blank line in a fact "line", and what
-    differs on a line in line#ending, line#text and the like. A file without a good line tells no layout.
+    differs on a line in line#ending, line#text and the like. A byte-order mark is part of how the file is written, not
+    of the first name. A file without a good line tells no layout.
     """
 
     name: str = "nary"
@@ -63,6 +64,8 @@ class NarySource:
         told = layout if piece.begin == 0 else None
         untold: FactRecords | None = None
         for offset, data in blocks:
+            if not offset and layout.mark:
+                offset, data = len(layout.mark.encode()), data.removeprefix(layout.mark.encode())
             if layout.layout == "wikipeople":
                 records, faults = read_objects(data, offset, layout, told, prefixes, piece.file)
             else:

@@ -42,12 +42,13 @@ class NaryOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NaryLayout:
-    """How a file is written; `style` is that of its JSON, `ending` what most lines end with."""
+    """How a file is written; `style` is that of its JSON, `ending` of most lines, `mark` its first character."""
 
     layout: str = "wd50k"
     separator: str = ","
     ending: str = "\n"
     style: str = "spaced"
+    mark: str = ""
 
 
 def argument(relation: str, number: int) -> Role:

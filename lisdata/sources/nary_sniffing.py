@@ -12,8 +12,10 @@ from lisdata.sources.json_text import STYLES
 from lisdata.sources.nary_columns import find_relation
 from lisdata.sources.nary_layout import NaryLayout, NaryOptions
 
+BYTE_ORDER_MARK = "\ufeff"
 _BLOCK_BYTES = 1 << 16
 _SAMPLE_BYTES = 4 << 20
+_MARK = BYTE_ORDER_MARK.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ def sniff_layout(piece: InputSlice, options: NaryOptions) -> SniffedLayout:
 
     Raises BadRecordError, of the whole file, where its columns do not tell which one is the relation.
     """
-    lines = _lines_of(piece)
+    mark = _mark_of(piece)
+    lines = _lines_of(piece, len(mark.encode()))
     first = next(lines, b"")
     ending = "\r\n" if first.endswith(b"\r\n") else "\n"
     text = first.strip()
@@ -50,9 +53,9 @@ def sniff_layout(piece: InputSlice, options: NaryOptions) -> SniffedLayout:
             raise _rejected(piece, error) from error
     if name == "wikipeople":
         usual = next((style for style, of in STYLES.items() if of.name_separator.encode() in text), "spaced")
-        return SniffedLayout(NaryLayout(layout=name, ending=ending, style=usual))
+        return SniffedLayout(NaryLayout(layout=name, ending=ending, style=usual, mark=mark))
     separator = _separator(text).decode() if name in ("hype", "triples") else ","
-    return SniffedLayout(NaryLayout(layout=name, separator=separator, ending=ending), reason)
+    return SniffedLayout(NaryLayout(layout=name, separator=separator, ending=ending, mark=mark), reason)
 
 
 def _rejected(piece: InputSlice, error: _UnclearError) -> BadRecordError:
@@ -61,9 +64,15 @@ def _rejected(piece: InputSlice, error: _UnclearError) -> BadRecordError:
     return BadRecordError(place, expected=error.expected, found=error.found, begin=0, end=size)
 
 
-def _lines_of(piece: InputSlice) -> Iterator[bytes]:
-    """Yield the lines at the begin of the file that are not blank, the first one however far it is."""
-    blocks = InputSlice(file=piece.file).blocks(
+def _mark_of(piece: InputSlice) -> str:
+    """Return the byte-order mark before the first line of the file, if there is one; alone it is no mark."""
+    _, begin = next(InputSlice(file=piece.file).chunks(len(_MARK) + 1), (0, b""))
+    return BYTE_ORDER_MARK if begin.startswith(_MARK) and len(begin) > len(_MARK) else ""
+
+
+def _lines_of(piece: InputSlice, begin: int) -> Iterator[bytes]:
+    """Yield the lines of the file, from byte `begin` on, that are not blank, the first one however far it is."""
+    blocks = InputSlice(file=piece.file, begin=begin).blocks(
         _BLOCK_BYTES, longest_line=MAX_LINE_BYTES, on_long_line=lambda begin, end: None
     )
     size = 0

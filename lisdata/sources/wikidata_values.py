@@ -132,7 +132,7 @@ class ValueReader:
         self._numbers = columns.group(ContentKind.NUMBER)
         self._json = columns.group(ContentKind.JSON)
         self._known_entities: dict[str | None, tuple[str, int, Value | None]] = {}
-        self._known_times: dict[tuple[Any, ...], Value] = {}
+        self._known_time_shapes: dict[tuple[Any, ...], tuple[tuple[int, ...], str]] = {}
         self._known_iris: dict[tuple[str, str], Value] = {}
         self.readers: dict[str, Callable[[Any, str | None], Value | None]] = {
             "wikibase-entityid": self._entity,
@@ -239,25 +239,29 @@ class ValueReader:
         return (self.columns.add(self.languages[value["language"]], text),), "", "monolingualtext"
 
     def _time(self, value: dict[str, Any], datatype: str | None) -> Value | None:
-        times = time, timezone, before, after = value["time"], value["timezone"], value["before"], value["after"]
+        time, timezone, before, after = value["time"], value["timezone"], value["before"], value["after"]
         precision = value["precision"]
-        key = (time, timezone, before, after, precision, value["calendarmodel"])
-        if len(value) != len(key):
+        shape = (precision, value["calendarmodel"], timezone, before, after)
+        if len(value) != 1 + len(shape):
             return None
         # True and 1.0 are equal to 1
         is_plain = type(precision) is type(timezone) is type(before) is type(after) is int
-        known = self._known_times.get(key) if is_plain else None
+        known = self._known_time_shapes.get(shape) if is_plain else None
+        content = self._literals[TIME][time]
         if known is None:
-            contents = [self._literals[TIME][key[0]], self.number(key[4]), self.iris[key[5]]]
-            details = [PRECISION, CALENDAR]
-            for detail, number in zip((TIMEZONE, BEFORE, AFTER), times[1:], strict=True):
-                if number is None or self._digits(number) != "0":
-                    contents.append(self.number(number))
-                    details.append(detail)
-            known = (tuple(contents), " ".join(details), "time")
+            known = self._time_shape(*shape)
             if is_plain:
-                self._known_times[key] = known
-        return known
+                self._known_time_shapes[shape] = known
+        return (content, *known[0]), known[1], "time"
+
+    def _time_shape(self, precision: Any, calendar: str, *others: Any) -> tuple[tuple[int, ...], str]:
+        """Return the contents and the names of a time's details, of which there are few: all times have one of them."""
+        contents, details = [self.number(precision), self.iris[calendar]], [PRECISION, CALENDAR]
+        for detail, number in zip((TIMEZONE, BEFORE, AFTER), others, strict=True):
+            if number is None or self._digits(number) != "0":
+                contents.append(self.number(number))
+                details.append(detail)
+        return tuple(contents), " ".join(details)
 
     def _quantity(self, value: dict[str, Any], datatype: str | None) -> Value | None:
         decimals, unit = self._literals[DECIMAL], value["unit"]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lisdata.errors import DamagedShardError, SchemaError
 from lisdata.schema import StructureKind
@@ -163,9 +164,9 @@ def _check_rows(batch: pa.RecordBatch, schema: TokenSchema, where: str) -> None:
         array = batch.column(column.name)
         if not array.offsets.equals(offsets):
             raise SchemaError(f"{where}: column {column.name}: expected the lengths of {schema.names[0]}")
-        values = np.asarray(array.values)
-        if len(values) and (values.min() < column.minimum or values.max() > column.maximum):
-            found = f"{values.min()} to {values.max()}"
+        least, greatest = pc.min_max(array.values).values()  # in one pass: verify takes little longer than its hashes
+        if least.is_valid and (least.as_py() < column.minimum or greatest.as_py() > column.maximum):
+            found = f"{least} to {greatest}"
             raise SchemaError(
                 f"{where}: column {column.name}: expected {column.minimum} to {column.maximum}, found {found}"
             )

@@ -4,9 +4,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-SCHEDULES = ("cosine", "constant")
+SCHEDULES = ("cosine", "linear", "constant")
 PRECISIONS = ("fp32", "bf16")
 MAX_THREADS = 1 << 15
+DEFAULT_EPSILON = 1e-8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +15,9 @@ class TrainConfig:
     """Settings of one training run; steps are optimizer steps, and the optimizer is AdamW.
 
     `batch_size` is for whoever builds the batches. The learning rate rises linearly over the warm-up steps and then
-    falls to 0 along a half cosine, or stays. `checkpoint_every` and `evaluate_every` count steps; without them both
-    happen after the last step only. `bf16` computes under autocast and keeps float32 weights. Without `num_threads`
-    torch decides.
+    falls to 0 along a half cosine or a line, or stays. `epsilon` is AdamW's. `checkpoint_every` and `evaluate_every`
+    count steps; without them both happen after the last step only. `bf16` computes under autocast and keeps float32
+    weights. Without `num_threads` torch decides.
     """
 
     num_steps: int
@@ -30,6 +31,7 @@ class TrainConfig:
     checkpoint_every: int | None = None
     evaluate_every: int | None = None
     precision: str = "fp32"
+    epsilon: float = DEFAULT_EPSILON
     num_threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -37,7 +39,7 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value} is not a positive number")
-        for name in ("learning_rate", "clip_norm"):
+        for name in ("learning_rate", "clip_norm", "epsilon"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name}={getattr(self, name)} is not a positive number")
         if not 0 <= self.weight_decay < math.inf:
@@ -60,9 +62,13 @@ class TrainConfig:
         if self.schedule == "constant":
             return self.learning_rate
         progress = (step - self.num_warmup_steps) / (self.num_steps - self.num_warmup_steps)
+        if self.schedule == "linear":
+            return self.learning_rate * (1 - progress)
         return self.learning_rate * (1 + math.cos(math.pi * progress)) / 2
 
     def trajectory(self) -> dict[str, Any]:
         """Return the settings that decide the weights: a run resumes only under the same ones."""
         bystanders = {"checkpoint_every", "evaluate_every", "num_threads"}
+        if self.epsilon == DEFAULT_EPSILON:  # checkpoints from before there was a choice do not name it
+            bystanders.add("epsilon")
         return {name: value for name, value in asdict(self).items() if name not in bystanders}

@@ -83,7 +83,7 @@ def train(
 ) -> TrainResult:
     """Train `model` on the device where it is, or go on where an earlier call with this `directory` stopped.
 
-    A resumed run has the weights, bit for bit, of one that was never stopped (on one machine and, on a GPU, as far as
+    A resumed run has the weights, bit for bit, of one that was never stopped (on one device and, on a GPU, as far as
     torch's kernels are deterministic). Checkpoints go to directory/checkpoints, results to report.json and loss.png.
     `objective` gives the loss of a batch; the settings of one that is a dataclass, such as `SipeObjective`, and `facts`
     (such as the hash of the `labels`) are further conditions under which alone the run resumes. `evaluate` is called
@@ -172,7 +172,11 @@ class _Run:
         self.keep_best = keep_best
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.optimizer = torch.optim.AdamW(
-            self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+            self.parameters.values(),
+            lr=config.learning_rate,
+            eps=config.epsilon,
+            weight_decay=config.weight_decay,
+            fused=True,
         )
         self.step = 0
         self.saved_step: int | None = None
@@ -242,7 +246,7 @@ class _Run:
                 "optimizer": {
                     f"{parameter}/{key}": value
                     for index, parameter in enumerate(self.parameters)
-                    for key, value in moments[index].items()
+                    for key, value in moments.get(index, {}).items()  # none of what the loss does not reach
                 },
                 "random": random,
             },
@@ -263,8 +267,9 @@ class _Run:
         self.seconds = checkpoint.state["seconds"]
         self.step = self.saved_step = checkpoint.step
         torch.set_rng_state(checkpoint.tensors["random"]["cpu"])
-        if self.device.type == "cuda":
-            torch.cuda.set_rng_state(checkpoint.tensors["random"]["cuda"], self.device)
+        random = checkpoint.tensors["random"]
+        if self.device.type == "cuda" and "cuda" in random:  # which it is not where the run began on a CPU
+            torch.cuda.set_rng_state(random["cuda"], self.device)
 
     def to_report(self) -> dict[str, Any]:
         return {

@@ -1,8 +1,8 @@
 """Masking for encoders: which tokens are to be predicted, and what a model sees in their places.
 
 A batch that was masked has `masked_target` (B, T), the token that stood at each chosen position and -100 elsewhere. At
-chosen positions, whatever is seen there, no tag is given (SiPE appendix A.1): `terminal` and `nonterminal` are
-negative, and what the tag losses predict is kept in `terminal_target` and `nonterminal_target`.
+chosen positions, whatever is seen there, no tag is given (SiPE appendix A.1): `terminal`, `nonterminal` and `deprel`
+are negative, and what the tag losses predict is kept in `terminal_target` and `nonterminal_target`.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lisdata.schema import DEPREL_COLUMN
 from lisdata.training.batches import Batch, BatchSource
 from lisdata.training.loss import NOT_SCORED, scored_positions
 from lisdata.training.tag_regimes import UNTAGGED
@@ -69,9 +70,10 @@ def mask_tokens(batch: Batch, recipe: MaskRecipe, *, step: int) -> Batch:
 def hide_tags(batch: Batch, is_hidden: Tensor) -> Batch:
     """Return the batch with no tag given where `is_hidden` (B, T); what is predicted stays."""
     changed = {}
-    for name in TAG_COLUMNS:
+    for name in (*TAG_COLUMNS, DEPREL_COLUMN):
         if name in batch:
             changed[name] = batch[name].masked_fill(is_hidden, UNTAGGED)
+        if name in batch and name in TAG_COLUMNS:
             changed[f"{name}_target"] = batch.get(f"{name}_target", batch[name])
     return batch | changed
 

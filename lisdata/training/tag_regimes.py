@@ -1,8 +1,9 @@
 """Which hexatags a model is given and which it is to predict: pure functions of batches, for training and evaluation.
 
 A batch has `terminal` and `nonterminal` (B, T) as shards hold them, negative where untagged. Under a regime these are
-the tags that the model is given, and `terminal_target` and `nonterminal_target` those that the tag losses predict. What
-is drawn at random is drawn by a document's own words: it comes out the same in whatever batch, pack, order or epoch.
+the tags that the model is given, and `terminal_target` and `nonterminal_target` those that the tag losses predict. A
+column `deprel`, if there is one, is given where all tags are, shuffled with them, and else withheld. What is drawn at
+random is drawn by a document's own words: it comes out the same in whatever batch, pack, order or epoch.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from lisdata.schema import DEPREL_COLUMN
 from lisdata.training.batches import Batch, BatchSource
 
 UNTAGGED = -100
@@ -34,12 +36,12 @@ def keep_losses(batch: Batch) -> Batch:
 
 def keep_injection(batch: Batch) -> Batch:
     """Give all tags, predict none."""
-    return _with_tags(batch, given=_tags(batch), predicted=_none(batch))
+    return _with_tags(batch, given=_tags(batch), predicted=_none(batch), deprel=batch.get(DEPREL_COLUMN))
 
 
 def keep_tags(batch: Batch) -> Batch:
     """Give and predict all tags."""
-    return _with_tags(batch, given=_tags(batch), predicted=_tags(batch))
+    return _with_both(batch, _tags(batch), deprel=batch.get(DEPREL_COLUMN))
 
 
 def keep_eos_bit(batch: Batch) -> Batch:
@@ -61,14 +63,12 @@ def keep_nonterminals(batch: Batch) -> Batch:
 
 def shuffle_tags(batch: Batch, *, seed: int) -> Batch:
     """Give and predict the pairs of tags of each document in a random order among its tagged positions."""
-    terminal, nonterminal = (tag.clone() for tag in _tags(batch))
+    tags = {name: batch[name].clone() for name in ("terminal", "nonterminal", DEPREL_COLUMN) if name in batch}
     for row, places, generator in _iter_tagged_documents(batch, "shuffle", seed):
         order = places[torch.randperm(len(places), generator=generator).to(places.device)]
-        terminal[row, places], nonterminal[row, places] = (
-            batch["terminal"][row, order],
-            batch["nonterminal"][row, order],
-        )
-    return _with_both(batch, (terminal, nonterminal))
+        for name, tag in tags.items():
+            tag[row, places] = batch[name][row, order]
+    return _with_both(batch, (tags["terminal"], tags["nonterminal"]), deprel=tags.get(DEPREL_COLUMN))
 
 
 def withhold_newest(batch: Batch) -> Batch:
@@ -149,13 +149,16 @@ def _none(batch: Batch) -> Tags:
     return none, none
 
 
-def _with_both(batch: Batch, tags: Tags) -> Batch:
-    return _with_tags(batch, given=tags, predicted=tags)
+def _with_both(batch: Batch, tags: Tags, *, deprel: Tensor | None = None) -> Batch:
+    return _with_tags(batch, given=tags, predicted=tags, deprel=deprel)
 
 
-def _with_tags(batch: Batch, *, given: Tags, predicted: Tags) -> Batch:
+def _with_tags(batch: Batch, *, given: Tags, predicted: Tags, deprel: Tensor | None = None) -> Batch:
     names = "terminal", "nonterminal", "terminal_target", "nonterminal_target"
-    return batch | dict(zip(names, (*given, *predicted), strict=True))
+    changed = dict(zip(names, (*given, *predicted), strict=True))
+    if DEPREL_COLUMN in batch:
+        changed[DEPREL_COLUMN] = torch.full_like(batch[DEPREL_COLUMN], UNTAGGED) if deprel is None else deprel
+    return batch | changed
 
 
 def _is_tagged(batch: Batch) -> Tensor:

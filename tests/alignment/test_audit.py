@@ -19,6 +19,7 @@ from lisdata.alignment import AuditReport, audit, fact_files
 from lisdata.errors import PlanError
 from lisdata.selection import sample
 from lisdata.shards import write_structures
+from lisdata.sources import delimited_rows
 
 SAMPLES = {
     "conllu": "treebank",
@@ -388,3 +389,51 @@ def test_a_few_facts_are_read_again_in_the_layout_that_the_dataset_says_they_hav
     lines = {path.name: path.read_bytes().splitlines() for path in (tmp_path / "back").iterdir()}
     assert sum(map(len, lines.values())) == 6
     assert audit(tmp_path / "few", tmp_path / "back").ok
+
+
+HEADERS_ALONE: dict[str, tuple[str, bytes]] = {
+    "csv": (".csv", b"a,b\n"),
+    "kgtk": (".tsv", b"id\tnode1\tlabel\tnode2\n"),
+    "graph": (".gml", b"graph [\n]\n"),
+    "hif": (".json", b'{"incidences": [], "metadata": {"name": "none"}}'),
+}
+
+
+@pytest.mark.parametrize("source", HEADERS_ALONE)
+def test_of_inputs_that_are_a_header_and_alike_the_loss_of_one_is_found(tmp_path: Path, source: str) -> None:
+    suffix, data = HEADERS_ALONE[source]
+    for folder in ("both", "both/deep", "one"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"t{suffix}").write_bytes(data)
+    for folder in ("both", "one"):
+        lisdata.convert(source, tmp_path / folder, tmp_path / f"{folder}.lis")
+    lisdata.export(tmp_path / "both.lis", tmp_path / "back")
+
+    whole, less = audit(tmp_path / "both.lis", tmp_path / "back"), audit(tmp_path / "both.lis", tmp_path / "one.lis")
+
+    assert whole.ok, whole.to_dict()
+    assert differences(less)["instances"] == (1, 0)
+    (tmp_path / "back/deep" / f"t{suffix}").unlink()
+    if source in ("graph", "hif"):  # whose header is a record
+        with pytest.raises(PlanError, match="expected the export of deep/t"):
+            audit(tmp_path / "both.lis", tmp_path / "back")
+    else:
+        assert differences(audit(tmp_path / "both.lis", tmp_path / "back"))["instances"] == (1, 0)
+
+
+def test_a_header_that_stands_in_each_block_of_two_inputs_counts_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited_rows, "_BLOCK_BYTES", 1 << 10)
+    rows = b"".join(b"%d,x\n" % number for number in range(3000))
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "in" / f"{name}.csv").write_bytes(b"n,x\n" + rows)
+    lisdata.convert("csv", tmp_path / "in", tmp_path / "small")
+    monkeypatch.undo()
+    lisdata.convert("csv", tmp_path / "in", tmp_path / "large")
+
+    report = audit(tmp_path / "small", tmp_path / "large", match_scopes=True)
+
+    assert report.ok, report.to_dict()
+    assert report.counts[0] > report.counts[1] == 6002  # in more blocks

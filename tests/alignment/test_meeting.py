@@ -6,12 +6,13 @@ from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lisdata
-from lisdata.alignment import collect_same_as, find_meetings
+from lisdata.alignment import collect_same_as, count_matches, find_meetings
 from lisdata.contents import Content, entity
 from lisdata.shards import IncidenceDataset, write_structures
 from lisdata.shards.same_as import SameAs, same_as_rows
@@ -140,3 +141,25 @@ def test_datasets_without_contents_meet_in_nothing(tmp_path: Path) -> None:
     (meeting,) = find_meetings([IncidenceDataset(tmp_path / name) for name in "ab"]).meetings
 
     assert (meeting.count, meeting.examples) == (0, ())
+
+
+@given(CONTENT_SETS, st.data())
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+def test_matches_of_a_table_are_the_intersections_with_it(
+    tmp_path_factory: pytest.TempPathFactory, sets: list[set[Content]], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("matches")
+    known = sorted({content.key for found in sets for content in found} | {entity("elsewhere").key})
+    pairs = data.draw(st.lists(st.tuples(st.sampled_from(known), st.sampled_from(known)), max_size=6))
+    for number, found in enumerate(sets):
+        write_structures(folder / str(number), [], isolated=tuple(found))
+
+    matches = count_matches(
+        [IncidenceDataset(folder / str(n)) for n in range(len(sets))], SameAs.of_table(same_as_rows(pairs, "me"))
+    )
+
+    named = {key for pair in pairs for key in pair}
+    assert matches.found == tuple(len({content.key for content in found} & named) for found in sets)
+    graph = nx.Graph(pairs)
+    present = {content.key for found in sets for content in found}
+    assert matches.joined == sum(len(present & members) > 1 for members in nx.connected_components(graph))

@@ -66,9 +66,28 @@ def test_a_change_beside_the_tokens_is_told_apart_from_one_of_them(tmp_path: Pat
     first = with_roles(tmp_path / "a", [0, 1, 2])
 
     assert levels(first, with_roles(tmp_path / "b", [0, 1, 3])) == {
-        "rows": (1, 1), "tokens": (0, 0), "columns": (0, 0), "roles": (0, 0),
+        "rows": (1, 1), "tokens": (0, 0), "columns": (0, 0), "roles": (0, 0), "tokenizer": (0, 0),
     }  # fmt: skip
     assert levels(first, with_roles(tmp_path / "c", [0, 1, 2], ids=(1, 2, 4)))["tokens"] == (1, 1)
+
+
+def test_ids_of_another_tokenizer_are_not_the_same_tokens(root: Path, tmp_path: Path) -> None:
+    columns = ("input_ids", "role")  # no content, which would tell the texts apart
+    for name, text in (("a", "abba\n"), ("b", "cddc\n")):
+        (tmp_path / "t.txt").write_text(text)
+        convert("text", tmp_path / "t.txt", tmp_path / f"{name}.lis")
+        encode(tmp_path / f"{name}.lis", tmp_path / f"{name}.tok", record_ids=False, columns=columns)
+    write_tokens(tmp_path / "none.tok", [row["input_ids"] for row in open(tmp_path / "a.tok")], vocab_size=9)
+
+    report = audit(tmp_path / "a.tok", tmp_path / "b.tok")
+
+    assert {level.level: (level.lost, level.added) for level in report.levels if level.lost or level.added} == {
+        "tokenizer": (1, 1)
+    }
+    (tokenizer,) = (level for level in report.levels if level.level == "tokenizer")
+    assert tokenizer.lost_examples[0].startswith("sha256 ")
+    assert not report.ok
+    assert levels(tmp_path / "a.tok", tmp_path / "none.tok")["tokenizer"] == (5, 0)
 
 
 @pytest.mark.parametrize("format_", ["parquet", "mds", "hf"])
@@ -89,7 +108,10 @@ def test_what_megatron_has_no_place_for_is_told_by_column_and_its_tokens_are_equ
 
     stored = open(encoded)
     assert isinstance(stored, TokenDataset)
-    assert found == {"rows": (0, 0), "tokens": (0, 0), "columns": (len(stored.schema.names), 0), "roles": (0, 0)}
+    assert found == {
+        "rows": (0, 0), "tokens": (0, 0), "columns": (len(stored.schema.names), 0), "roles": (0, 0),
+        "tokenizer": (0, 0),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [{"match_scopes": True}, {"ordinals": True}, {"options": {"schema": "x"}}])

@@ -46,6 +46,42 @@ def test_a_table_is_written_merged_and_applied(run: Run, here: Path) -> None:
     assert orjson.loads(as_json.stdout) == {"rows": 1, "contents": 2, "classes": 1}
 
 
+def test_a_table_says_how_much_of_it_is_in_the_datasets(run: Run, here: Path) -> None:
+    (here / "pairs.tsv").write_text("Aspirin\tASA\nCOX-2\tInflammation\n")
+    (here / "other.tsv").write_text("aspirin\tASA\n")
+
+    met = run("align", "text.lis", "graph.lis", "--same-as", "pairs.tsv")
+    written = run("align", "text.lis", "--same-as", "pairs.tsv", "--to", "same.lis", "--json")
+    others = (["table2.lis"], ["--to", "idle.lis"])
+    idle = [run("align", "text.lis", *more, "--same-as", "other.tsv") for more in others]
+
+    said = "same_as: of 4 contents are in text.lis 3, graph.lis 0; 1 classes join some of them"
+    assert met.stdout.splitlines()[-1] == said
+    assert met.stderr == ""
+    assert orjson.loads(written.stdout) == {"rows": 2, "contents": 4, "classes": 2, "found": [3], "joined": 1}
+    for result in idle:
+        assert result.exit_code == 0
+        assert "Warning: no content of the same_as table is in these datasets: names must be spelled" in result.stderr
+    assert "in text.lis 0, table2.lis 0; 0 classes" in idle[0].stdout
+
+
+def test_encode_says_when_same_as_changes_nothing(run: Run, here: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name, pairs in (("met", "Aspirin\tASA\nCOX-2\tASA\n"), ("idle", "aspirin\tASA\n")):
+        (here / f"{name}.tsv").write_text(pairs)
+        run("align", "--same-as", f"{name}.tsv", "--to", f"{name}.same")
+        run("merge", "text.lis", f"{name}.same", "--to", f"{name}.lis")
+
+    names = ("met", "idle", "text")
+    met, idle, none = (run("encode", f"{name}.lis", "--to", f"{name}.tok", "--same-as") for name in names)
+
+    assert "contents shown as others: 2" in met.stdout
+    assert (met.exit_code, idle.exit_code, none.exit_code) == (0, 0, 0)
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert told[0].startswith("idle.lis: same_as shows no content as another: names must be spelled as in the dataset")
+    assert told[1].startswith("text.lis: same_as shows no content as another: the dataset has no such table")
+
+
 def test_wrong_usage_of_align_exits_with_2(run: Run, here: Path) -> None:
     assert run("align", "text.lis").exit_code == 2
     assert run("align", "text.lis", "--to", "x.lis").exit_code == 2

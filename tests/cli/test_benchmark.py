@@ -122,3 +122,27 @@ def test_help_does_not_load_torch() -> None:
     )
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_glue_fine_tunes_a_model_and_prints_its_table(here: Path) -> None:
+    sizes = {"vocabulary_size": SIZE + 1, "mask_id": SIZE, "width": 8, "num_layers": 1, "num_attention_heads": 2}
+    model = build_model("sipe-roberta", seed=0, **sizes)
+    facts = {"model": describe_model(model)}
+    write_checkpoint(Checkpoint(step=2, facts=facts, state={}, tensors={"model": model.state_dict()}), here / "out")
+    for split in ("train", "dev"):
+        path = here / "data" / "SST-2" / f"{split}.tsv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("sentence\tlabel\ncats sleep\t1\ndogs\t0\n", encoding="utf-8")
+    options = ("--task", "sst2", "--seeds", "2", "--set", "num_epochs=1", "--threads", "1")
+
+    result = invoke("glue", *SCORED, *options, "--parser", "python:rule_parser:parse")
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (here / "report" / "glue.txt").read_text(encoding="utf-8")
+    assert "mean over tasks (1 of 8)" in result.stdout
+    assert "report, plot and runs: report" in result.stderr
+    runs = [json.loads(path.read_text()) for path in sorted((here / "report" / "runs").iterdir())]
+    assert [run["settings"]["num_epochs"] for run in runs] == [1, 1]
+    assert invoke("glue", *SCORED, "--task", "boolq").exit_code == 2
+    assert invoke("glue", *SCORED, "--task", "cola").exit_code == 1  # no CoLA/train.tsv
+    assert invoke("glue", *SCORED, "--task", "sst2", "--set", "num_epochs").exit_code == 2

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
+import sqlite3
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -76,7 +80,11 @@ def test_wrong_usage_exits_with_2_and_says_so_on_stderr(arguments: list[str], ru
     ("arguments", "message"),
     [
         (["convert", "ntriple", "x"], "No such source 'ntriple'; did you mean ntriples? Sources: "),
-        (["convert", "data.txt"], "No such source 'data.txt'. Sources: "),
+        (["convert", "data.txt"], "No such source 'data.txt'; did you mean nary or parsed or text? Sources: "),
+        (["convert", "graph.ttl"], "No such source 'graph.ttl'; did you mean turtle? Sources: "),
+        (["convert", "sqlite"], "No such source 'sqlite'; did you mean sql? Sources: "),
+        (["convert", "qqq"], "No such source 'qqq'. Sources: "),
+        (["export", "graph.lis", "--format", "ttl", "--to", "x"], "no exporter is called 'ttl': did you mean turtle? "),
         (["verfy", "graph.lis"], "No such command 'verfy'; did you mean verify? Commands: align, "),
         (["sing"], "No such command 'sing'. Commands: align, "),
     ],
@@ -340,6 +348,42 @@ def test_inspect_prints_table_2_from_the_merged_shards(run: Lisdata) -> None:
     lines = [line.split() for line in result.stdout.splitlines()[2:]]
     assert [line[1] for line in lines] == ["Aspirin", "COX-2", "inflammation", "Aspirin", "COX-2", "Inflammation"]
     assert [line[2] for line in lines] == ["Aspirin", "COX-2", "Inflammation"] * 2
+
+
+def _write_values(folder: Path, source: str) -> Path:
+    """Write a file of the values NULL, empty text, and the text NULL."""
+    path = folder / f"values.{ {'sql': 'db'}.get(source, source) }"
+    if source == "csv":
+        path.write_text('a,b,c\nNA,"",NULL\n')
+    elif source == "json":
+        path.write_text('[null, "", "NULL"]')
+    elif source == "sql":
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE t (a TEXT, b TEXT, c TEXT)")
+            connection.execute("INSERT INTO t VALUES (NULL, '', 'NULL')")
+    else:
+        pq.write_table(pa.table({"a": pa.array([None], pa.string()), "b": [""], "c": ["NULL"]}), path)
+    return path
+
+
+@pytest.mark.parametrize("source", ["csv", "json", "parquet", "sql"])
+def test_inspect_tells_null_from_empty_text_and_from_the_text_null(source: str, here: Path, run: Lisdata) -> None:
+    options = ("--null-tokens", "NA") if source == "csv" else ()
+    run("convert", source, _write_values(here, source), "--to", "values.lis", *options)
+
+    lines = run("inspect", "values.lis", "--limit", "1").stdout.splitlines()
+    table = [re.split(r"  +", line) for line in lines]
+
+    assert table[0][2] == "tau(v)"
+    assert [row[2] for row in table if row[2] in ("(NULL)", "(empty)", "NULL")] == ["(NULL)", "(empty)", "NULL"]
+
+
+def test_a_summary_says_that_each_part_counts_its_contents(run: Lisdata) -> None:
+    one = run("convert", "jsonl", "data.jsonl", "--to", "one.lis")
+    two = run("merge", "text.lis", "table2.lis", "--to", "d")
+
+    assert " contents, " in one.stdout
+    assert re.match(r"d: \d+ contents by part, .* \d+ labels by part, ", two.stdout)
 
 
 def test_inspect_shows_one_record_by_its_id_and_refuses_an_unknown_one(run: Lisdata) -> None:

@@ -138,3 +138,23 @@ def test_encode_and_regroup_take_ranks_and_engines_too(
     assert (fresh.exit_code, mixed.exit_code) == (2, 2)
     assert "--fresh would change the folder under the other ranks" in " ".join(fresh.stderr.split())
     assert "leave out --engine ray" in mixed.stderr
+
+
+def test_a_dry_run_of_an_append_shows_what_it_would_add(here: Path, run: Lisdata) -> None:
+    (here / "more.txt").write_text("another line\n")
+    run("convert", "text", "data.txt", "--to", "d", "--unit-mib", "3")
+
+    shown = run("convert", "text", "data.txt", "more.txt", "--to", "d", "--append", "--dry-run")
+    done = run("convert", "text", "data.txt", "more.txt", "--to", "d", "--append")
+    again = run("convert", "text", "more.txt", "--to", "d", "--append", "--dry-run")
+
+    assert shown.exit_code == 0
+    lines = shown.stdout.splitlines()
+    assert lines[:2] == ["d has 1 input; added would be 1", "input 1: more.txt (13 bytes)"]
+    assert lines[2] == "1 unit of about 3 MiB; nothing was written"
+    assert [line for line in lines if "another" in line and "data" not in line]
+    assert done.exit_code == 0
+    assert again.stdout.splitlines() == [
+        "d has 2 inputs; added would be 0",
+        "0 units of about 3 MiB, 1 as they are; nothing was written",
+    ]

@@ -8,7 +8,7 @@ import pytest
 
 import lisdata
 from lisdata.encoding import collect_vocabulary
-from lisdata.errors import LabelError, PlanError
+from lisdata.errors import LabelError, PlanError, SchemaError
 from lisdata.loader import Mixture
 
 
@@ -70,3 +70,16 @@ def test_files_that_say_something_else_stay(datasets: list[Path], tmp_path: Path
         collect_vocabulary(datasets, tmp_path)
     with pytest.raises(ValueError, match="are what is made here"):
         collect_vocabulary(datasets, tmp_path, labels=str(tmp_path / "roles.json"))
+
+
+def test_a_tokenizer_that_is_none_is_refused_before_anything_is_written(datasets: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "t.json").write_text("{}")
+
+    with pytest.raises(SchemaError, match=r"expected tokenizer.json, or vocab.json and merges.txt, in this folder"):
+        collect_vocabulary(datasets, tmp_path / "numbers", tokenizer=str(tmp_path / "empty"))
+    with pytest.raises(SchemaError, match="or a tokenizer with a 'model', found"):
+        collect_vocabulary(datasets, tmp_path / "numbers", tokenizer=str(tmp_path / "t.json"))
+    with pytest.raises(ValueError, match="no tokenizer is called 'absent': expected 'chars', or a local file"):
+        collect_vocabulary(datasets, tmp_path / "numbers", tokenizer="absent")
+    assert not (tmp_path / "numbers").exists()

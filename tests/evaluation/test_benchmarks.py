@@ -13,10 +13,10 @@ import pytest
 import torch
 from toy_language_models import CHARACTERS, SIZE
 
-from lisdata.checkpoints import Checkpoint, CheckpointError, write_checkpoint
+from lisdata.checkpoints import Checkpoint, CheckpointError, find_checkpoint, write_checkpoint
 from lisdata.errors import LisDataError
 from lisdata.evaluation.benchmark_report import format_differences
-from lisdata.evaluation.benchmarks import BenchmarkRequest, compare_files, find_checkpoint, run_blimp, run_syntaxgym
+from lisdata.evaluation.benchmarks import BenchmarkRequest, compare_files, run_blimp, run_syntaxgym
 from lisdata.evaluation.blimp import evaluate_blimp, read_blimp
 from lisdata.evaluation.causal_scorer import CausalScorer, CausalScoring
 from lisdata.evaluation.item_results import ItemResults, read_item_results, write_item_results

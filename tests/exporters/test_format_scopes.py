@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ import lisdata
 from lisdata.cli.commands import main
 from lisdata.conversion import convert
 from lisdata.errors import ExportError
-from lisdata.exporters.format_scopes import SCOPES
+from lisdata.exporters.format_scopes import SCOPES, find_not_held
 from lisdata.registry import EXPORTERS, load_exporter, load_source
-from lisdata.shards import write_structures
+from lisdata.shards import IncidenceDataset, write_structures
 
 ROOT = Path(__file__).parents[2]
 CHOSEN = ("csv", "graph", "hif", "html", "json", "jsonl", "nary", "npy", "ntriples", "wikidata", "xml")
@@ -81,6 +82,28 @@ def test_it_is_wrong_usage_unless_losses_are_allowed(datasets: dict[str, Path], 
     assert (refused.exit_code, allowed.exit_code) == (2, 0)
     assert "Error: format turtle would hold nothing of 12 structures of kind hyperedges" in refused.output
     assert "not lossless: structures of kind hyperedges: 12" in allowed.output
+
+
+@pytest.mark.parametrize("name", sorted(SCOPES))
+@pytest.mark.parametrize("source", ["csv", "hif", "jsonl"])
+def test_what_a_format_holds_nothing_of_is_a_loss_or_an_error_that_says_so(
+    source: str, name: str, datasets: dict[str, Path], tmp_path: Path
+) -> None:
+    dataset = IncidenceDataset(datasets[source])
+    if find_not_held(dataset, name, dataset.inputs) is None:
+        return
+    refusal = ""
+    try:
+        (report,) = lisdata.export(datasets[source], tmp_path / "back", format=name, allow_losses=True)
+    except ExportError as error:
+        refusal = str(error)
+    if not refusal:
+        assert report.losses
+        return
+    what = rf"\d+ structures of kind \w+ from source {source}"
+    advice = r"not even with losses: choose one of .*, structures \(.*expected"
+    assert re.match(rf"format {name} cannot be written of {what}, {advice}", refusal)
+    assert not [path for path in (tmp_path / "back").rglob("*") if path.is_file()]
 
 
 def test_a_dataset_of_which_a_format_holds_a_part_is_written_with_its_losses(

@@ -31,7 +31,8 @@ def lines(draw: st.DrawFn, line: st.SearchStrategy[str], first: str) -> bytes:
     endings = [usual, *(draw(st.sampled_from([usual, usual, usual, "\n", "\r\n"])) for _ in texts[1:])]
     if draw(st.booleans()):
         endings[-1] = "" if texts[-1] else endings[-1]
-    return "".join(map("".join, zip(texts, endings, strict=True))).encode(errors="surrogatepass")
+    mark = draw(st.sampled_from(["", "\ufeff"]))
+    return (mark + "".join(map("".join, zip(texts, endings, strict=True)))).encode(errors="surrogatepass")
 
 
 STATEMENTS = st.tuples(
@@ -88,6 +89,13 @@ def test_any_lines_of_objects_come_back_byte_for_byte(
     files = [data for data in files if b"\xed\xa0" not in data]
 
     assert round_trip("nary", files or [b"{}\n"], ".json", id_prefix=id_prefix)[0] == (files or [b"{}\n"])
+
+
+@pytest.mark.parametrize("text", ["\n\ufeffa,b,c\n", "\ufeff\r\na,b,c\r\n", "\ufeff\n\n", "\ufeffr"])
+def test_marks_and_lines_of_nothing_else_come_back(round_trip: Any, text: str) -> None:
+    data = text.encode()
+
+    assert round_trip("nary", [data], ".txt", layout="hype")[0] == [data]
 
 
 def test_lines_with_ids_come_back(round_trip: Any) -> None:

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisdata.kernels import csv_scan
-from lisdata.kernels.csv_scan import MAX_FAULTS, NO_QUOTE, QUOTED, Outcome, Scan, gather_column, scan_cells
+from lisdata.kernels.csv_scan import (
+    MAX_FAULTS,
+    NO_QUOTE,
+    QUOTED,
+    Outcome,
+    Scan,
+    gather_column,
+    gather_columns,
+    scan_cells,
+)
 from lisdata.kernels.plain_csv_scan import scan_rows
 
 MARKS = st.sampled_from([b",", b'"', b"\n", b"\r\n", b"\r", b"a", b"bc", b'""', b"\xff", b";"])
@@ -109,3 +118,13 @@ def test_too_many_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(ValueError, match="at most 3 bytes"):
         scan(b"a,b\n", 2)
+
+
+@given(data=TEXTS, columns=st.lists(st.integers(0, 2), max_size=4))
+@settings(deadline=None)
+def test_columns_that_are_gathered_together_are_those_gathered_one_by_one(data: bytes, columns: list[int]) -> None:
+    cells, view = scan(data, 3).cells, np.frombuffer(data, np.uint8)
+
+    found = gather_columns(view, cells, columns, ord('"'))
+
+    assert found == [gather_column(view, cells, column, ord('"')) for column in columns]

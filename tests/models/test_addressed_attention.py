@@ -90,3 +90,39 @@ def test_padding_attends_to_itself_alone(inputs: dict[str, Tensor], joins_banks:
     attended = attend(inputs, 8, joins_banks)
 
     torch.testing.assert_close(attended[:, :, 20:], inputs["value"][:, :, 20:])
+
+
+@pytest.mark.parametrize("num_padding", [0, 7, LENGTH])
+def test_rows_of_one_document_without_complete_instances_follow_the_same_rule(
+    inputs: dict[str, Tensor], num_padding: int, joins_banks: bool
+) -> None:
+    inputs["last"] = torch.full((ROWS, LENGTH), LENGTH)
+    inputs["document"] = torch.tensor([[4], [0], [2]]).repeat(1, LENGTH)
+    inputs["document"][1, LENGTH - num_padding :] = -1
+    sources = [inputs[name].requires_grad_() for name in ("query", "key", "value", "local")]
+    explicit = explicit_attention(**inputs | {"document": apart(inputs["document"])})
+
+    attended = attend(inputs, 8, joins_banks)
+
+    torch.testing.assert_close(attended, explicit, rtol=0, atol=1e-10)
+    gradients = (torch.autograd.grad((found**2).sum(), sources) for found in (attended, explicit))
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-10)
+
+
+def apart(document: Tensor) -> Tensor:
+    """Give each padding token a document of its own."""
+    return torch.where(document < 0, -1 - torch.arange(LENGTH), document)
+
+
+@pytest.mark.parametrize("document", [[-1, 0, 0], [0, -1, 0], [0, 0, 1], [1, -1, 0]])
+def test_rows_of_more_than_a_document_and_its_padding_are_kept_apart(document: list[int], joins_banks: bool) -> None:
+    torch.manual_seed(0)
+    vectors = torch.randn(3, 1, 1, 3, WIDTH, dtype=torch.float64)
+    still = turn(torch.zeros(1, 1, 3, WIDTH // 2, dtype=torch.float64))
+    number = torch.tensor([document])
+
+    attended = AddressedAttention(still, still, torch.full((1, 3), 3), number, joins_banks=joins_banks)(*vectors)
+
+    own = torch.where(number < 0, -1 - torch.arange(3), number)
+    expected = explicit_attention(*vectors, still, still, torch.full((1, 3), 3), own)
+    torch.testing.assert_close(attended, expected, rtol=0, atol=1e-10)

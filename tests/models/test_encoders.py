@@ -7,96 +7,27 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_encoders import bucket, naive_logits
-from torch import Tensor
+from small_encoders import (
+    CASES,
+    CLEAN_INPUT,
+    CONFIGS,
+    ENCODERS,
+    LENGTH,
+    NT_DR,
+    T_NT_DR,
+    VOCABULARY,
+    Config,
+    build_random,
+    build_tiny,
+    draw_batch,
+    logits,
+    name_of,
+    untagged,
+)
 
-from lisdata.models import MODELS, build_model
+from lisdata.models import MODELS
 from lisdata.models.deberta import bucket_offsets
-from lisdata.models.encoder import Encoder, document_mask, document_positions
-
-VOCABULARY, WIDTH, LENGTH, MASK = 9, 8, 9, 8
-ENCODERS = [name for name, entry in MODELS.items() if entry.is_masked]
-OWN = {
-    "sipe-roberta": {"max_positions": LENGTH},
-    "sipe-deberta": {"num_buckets": 4, "max_offset": 6},
-    "sipe-modernbert": {"local_window": 4, "global_every": 2, "global_base": 50.0, "local_base": 7.0},
-}
-Batch = dict[str, Tensor]
-Config = dict[str, object]
-
-
-def injections(name: str) -> tuple[str, ...]:
-    return MODELS[name].load_config_class().injections
-
-
-CASES = [(name, injection) for name in ENCODERS for injection in injections(name)]
-IN_LAYERS = [(name, injection) for name, injection in CASES if injection not in ("none", "input")]
-CLEAN_INPUT = [(name, injection) for name, injection in IN_LAYERS if "input" not in injection]
-WITH_POSITION = [(name, injection) for name, injection in CASES if "position" in injection]
-CONFIGS: list[tuple[str, Config]] = [
-    *((name, {"injection": injection}) for name, injection in CASES),
-    *((name, {"injection": injection, "sharing": "shared"}) for name, injection in IN_LAYERS),
-    *((name, {"injection": injection, "first_layer": 2}) for name, injection in IN_LAYERS),
-    *(
-        (name, {"injection": injection, "target": t})
-        for name, injection in WITH_POSITION
-        for t in ("d_model", "d_head")
-    ),
-    *((name, {"injection": "attention", "separate_projections": True}) for name in ENCODERS),
-    *(
-        (name, {"injection": "input", "fusion": fusion, "alpha": 0.3})
-        for name in ENCODERS
-        for fusion in ("concat", "residual", "alpha")
-    ),
-    ("sipe-deberta", {"injection": "position", "agreement_scale": "d_model"}),
-    ("sipe-deberta", {"injection": "position", "p2c_offset": "j-i"}),
-    ("sipe-modernbert", {"injection": "position", "sharing": "shared", "first_layer": 2, "target": "d_model"}),
-]
-
-
-def build_tiny(name: str, *, seed: int = 0, **config: object) -> Encoder:
-    sizes = {"vocabulary_size": VOCABULARY, "width": WIDTH, "num_layers": 2, "num_attention_heads": 2}
-    model = build_model(name, seed=seed, **(sizes | {"mlp_width": 6, "mask_id": MASK} | OWN[name] | config))
-    assert isinstance(model, Encoder)
-    return model.eval()
-
-
-def build_random(name: str, **config: object) -> Encoder:
-    """A model in float64 with all weights of the size of 1, so that every term counts."""
-    model, generator = build_tiny(name, **config).double(), torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.5, generator=generator)
-    return model
-
-
-def draw_batch(seed: int, num_rows: int = 2, length: int = LENGTH, num_documents: int = 1) -> Batch:
-    """Rows of packed documents; a third of the positions has no tag, a few have one of the two."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw(low: int, high: int) -> Tensor:
-        return torch.randint(low, high, (num_rows, length), generator=generator)
-
-    tag_kind = draw(0, 9)
-    return {
-        "input_ids": draw(0, VOCABULARY),
-        "terminal": draw(0, 2).masked_fill(tag_kind < 4, -100),
-        "nonterminal": draw(0, 5).masked_fill((tag_kind < 3) | (tag_kind == 4), -100),
-        "document": draw(0, num_documents).sort(1).values,
-    }
-
-
-def logits(model: Encoder, batch: Batch) -> Tensor:
-    with torch.no_grad():
-        found: Tensor = model(**batch)
-    return found
-
-
-def untagged(batch: Batch) -> Batch:
-    return batch | {name: torch.full_like(batch[name], -100) for name in ("terminal", "nonterminal")}
-
-
-def name_of(value: object) -> str:
-    return " ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
+from lisdata.models.encoder import document_mask, document_positions
 
 
 @pytest.mark.parametrize(("name", "config"), CONFIGS, ids=name_of)
@@ -144,7 +75,7 @@ def test_packed_and_padded_documents_are_computed_as_if_each_stood_alone(
     name: str, injection: str, seed: int, num_padded: int
 ) -> None:
     model, batch = build_random(name, injection=injection), draw_batch(seed, num_rows=1, num_documents=3)
-    fill = {"input_ids": 0, "terminal": -100, "nonterminal": -100, "document": -1}
+    fill = {"input_ids": 0, "terminal": -100, "nonterminal": -100, "document": -1, "deprel": -100}
     padded = {key: torch.nn.functional.pad(batch[key], (0, num_padded), value=fill[key]) for key in batch}
 
     together = logits(model, padded)
@@ -168,6 +99,30 @@ def test_a_tag_moves_the_logits_of_its_whole_document_and_of_no_other(name: str,
 
     assert not is_moved[:, 5:].any()
     assert (is_moved[:, :5] == (injection != "none")).all()
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize(("tables", "is_read"), [(T_NT_DR, True), (NT_DR, True), ("terminal+nonterminal", False)])
+def test_a_relation_moves_its_document_and_no_other_and_only_a_model_with_a_table_of_it(
+    name: str, tables: str, is_read: bool
+) -> None:
+    model, batch = build_random(name, injection="input", tag_tables=tables), draw_batch(7)
+    batch["document"] = (torch.arange(LENGTH)[None] >= 5).long().expand(2, -1)
+    other = batch | {"deprel": batch["deprel"].clone()}
+    other["deprel"][:, 3] = (other["deprel"][:, 3].clamp(min=0) + 1) % 2
+
+    is_moved = (logits(model, batch) != logits(model, other)).any(-1)
+
+    assert not is_moved[:, 5:].any()
+    assert (is_moved[:, :5] == is_read).all()
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("tables", [T_NT_DR, NT_DR])
+def test_where_no_word_has_tags_or_a_relation_it_is_the_base_model(name: str, tables: str) -> None:
+    model, batch = build_tiny(name, injection="input", tag_tables=tables), untagged(draw_batch(5, num_documents=2))
+
+    assert torch.equal(logits(model, batch), logits(build_tiny(name), batch))
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -264,6 +219,18 @@ def test_tags_add_7_d_parameters_and_the_projections(name: str, config: Config, 
     assert count(name, **sizes, predicts_tags=True) - count(name, **sizes) == 7 * (768 + 1)
 
 
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize(("tables", "num_rows"), [(T_NT_DR, 2 + 5 + 40), (NT_DR, 5 + 40)])
+def test_relations_add_40_d_parameters_and_the_width_of_a_concatenation(name: str, tables: str, num_rows: int) -> None:
+    sizes = BASE | {"vocabulary_size": 100, "num_layers": 12}
+    added = [
+        count(name, **sizes, injection="input", fusion=fusion, tag_tables=tables) - count(name, **sizes)
+        for fusion in ("add", "concat")
+    ]
+
+    assert added == [num_rows * 768, num_rows * 768 + (1 + tables.count("+") + 1) * 768**2]
+
+
 def test_half_a_width_more_in_the_mlp_makes_a_baseline_of_equal_size() -> None:
     sizes = BASE | {"vocabulary_size": 100, "num_layers": 12}
 
@@ -331,6 +298,12 @@ def test_an_injection_without_tags_is_refused(name: str, missing: str) -> None:
         build_tiny(name, injection="attention")(**batch)
 
 
+def test_a_table_of_relations_without_relations_is_refused() -> None:
+    batch = {key: column for key, column in draw_batch(0).items() if key != "deprel"}
+    with pytest.raises(ValueError, match="'input' needs nonterminal and deprel"):
+        build_tiny("sipe-roberta", injection="input", tag_tables=NT_DR)(**batch)
+
+
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_model_without_tag_outputs_predicts_no_tags(name: str) -> None:
     with pytest.raises(ValueError, match="predicts no tags"):
@@ -352,6 +325,13 @@ def test_a_document_beyond_the_positions_of_roberta_is_refused() -> None:
     [
         ("sipe-roberta", {"injection": "position"}, "is none of none, input, attention, input.attention$"),
         ("sipe-deberta", {"injection": "disentangled"}, "is none of none, input, position"),
+        ("sipe-roberta", {"tag_tables": "deprel"}, "is none of terminal.nonterminal, "),
+        ("sipe-roberta", {"num_deprels": 0}, "num_deprels=0 is not a positive number"),
+        (
+            "sipe-roberta",
+            {"injection": "attention", "tag_tables": NT_DR, "separate_projections": True},
+            "separate_projections=True is for the tables terminal, nonterminal",
+        ),
         ("sipe-roberta", {"mask_id": VOCABULARY}, "mask_id=9 is none of 9 tokens"),
         ("sipe-roberta", {"norm_epsilon": 0.0}, "norm_epsilon=0.0 is not a positive number"),
         ("sipe-roberta", {"max_positions": 0}, "max_positions=0 is not a positive number"),

@@ -259,6 +259,7 @@ def test_a_model_without_tag_outputs_predicts_no_tags() -> None:
         ({"sharing": "some"}, "is none of shared, per-layer"),
         ({"target": "d"}, "is none of d_model, d_head"),
         ({"norm": "both"}, "is none of post, pre"),
+        ({"tag_tables": "nonterminal+deprel"}, "is none of terminal.nonterminal$"),
         ({"fusion": "gate"}, "is none of add, concat, residual, alpha"),
         ({"dropout": 1.0}, "outside"),
         ({"projection_std": -1.0}, "is negative"),

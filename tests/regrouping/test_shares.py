@@ -16,8 +16,9 @@ from lisdata.finishing import finish as finish_any
 from lisdata.locks import hold_lock
 from lisdata.regrouping import finish, regroup, regroup_share
 from lisdata.regrouping.jobs import SPILLS
+from lisdata.regrouping.regrouping import _plan
 from lisdata.regrouping.units import regroup_unit
-from lisdata.runs import Share, ranks
+from lisdata.runs import Share, ranks, run_job
 from lisdata.runs.facts import begin_facts
 from lisdata.runs.ranks import await_shares
 from lisdata.shards.manifest import read_sealed
@@ -65,6 +66,9 @@ def test_a_rank_alone_tells_who_is_missing_and_goes_on_when_started_again(
     assert first.manifest is None
     assert [(state.rank, state.num_missing) for state in first.missing] == [(1, 1)]
     assert not (tmp_path / "d" / "plan.json").exists()
+    for tell in (finish, finish_any):
+        with pytest.raises(RunError, match=r"not done yet: rank 1: 1 unit .*\(in the first of two stages of regroup"):
+            tell(tmp_path / "d")
 
     second = share(plain, tmp_path / "d", 1)
     assert [state.rank for state in second.missing] == [0]
@@ -75,6 +79,22 @@ def test_a_rank_alone_tells_who_is_missing_and_goes_on_when_started_again(
     assert last.manifest == finish(tmp_path / "d") == finish_any(tmp_path / "d")
     assert bytes_of(tmp_path / "d") == bytes_of(calm)
     assert share(plain, tmp_path / "d", 1).manifest == last.manifest
+
+
+def test_facts_that_are_divided_but_not_sorted_are_told(plain: Path, tmp_path: Path) -> None:
+    jobs = _plan(plain, tmp_path / "d", "subject", None, MEMORY_MIB, "zstd", {})
+    run_job(jobs.spill)
+
+    with pytest.raises(RunError, match=r"its facts are divided, the first of two stages, but not sorted: start the"):
+        finish_any(tmp_path / "d")
+
+
+def test_a_sorted_conversion_on_its_way_is_no_run_of_ranks(tmp_path: Path) -> None:
+    write_scattered(tmp_path / "a.nt", 10)
+    lisdata.convert("ntriples", tmp_path / "a.nt", tmp_path / "d" / ".unsorted")
+
+    with pytest.raises(PlanError, match="found convert --sort-by: the same command goes on"):
+        finish_any(tmp_path / "d")
 
 
 @pytest.mark.usefixtures("hurry")

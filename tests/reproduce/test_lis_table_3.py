@@ -64,7 +64,7 @@ def test_a_record_says_what_was_run_on_what_where_and_for_how_long(whole: Path, 
         assert run["steps"] == run["scale"]["num_steps"] == 5
         assert run["facts"]["training"]["seed"] == run["seed"]
         assert run["seconds"]["training"] > 0
-        assert run["machine"].keys() == {"system", "machine", "processor", "num_cpus"}
+        assert run["machine"].keys() == {"system", "machine", "processor", "num_cpus", "device"}
         assert {"torch", "lisdata"} <= run["versions"].keys()
         assert os.uname().nodename not in json.dumps(run["machine"])
 

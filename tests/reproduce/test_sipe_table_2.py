@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from small_sipe_data import RULE, write_sipe_data
 
 from lisdata.errors import LisDataError
 from lisdata.evaluation.causal_scorer import SCORING_REGIMES
@@ -21,7 +21,6 @@ from lisdata.reproduce.sipe_table_2 import EXPERIMENT
 from lisdata.training import TAG_REGIMES
 
 TAGS_PREDICTED = set(TAG_REGIMES) - {"none", "injection-only"}
-RULE = "python:rule_parser:parse"
 TINY = choose_scale(
     EXPERIMENT,
     "reduced",
@@ -36,49 +35,12 @@ TINY = choose_scale(
     parser=RULE,
 )
 TRAINED = ("none", "losses-only", "position", "position-shuffled", "position-prefix")
-SENTENCES = ["the cat sees a dog.", "dogs bark.", "no one ever sees the cats.", "a dog that barks sees us."]
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with books, two paradigms and a suite."""
-    folder = tmp_path_factory.mktemp("data")
-    for number, name in enumerate(("emma", "middlemarch", "moby_dick_or_the_whale")):
-        lines = [" ".join(SENTENCES[(at + number) % 4 :]) for at in range(40 if name == "emma" else 8)]
-        path = folder / "books" / f"{name}.txt"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for name in ("agreement", "licensing"):
-        pairs = [
-            {
-                "sentence_good": f"the {noun} sees a dog.",
-                "sentence_bad": f"the {noun} see a dog.",
-                "field": "syntax",
-                "linguistics_term": name,
-                "UID": name,
-                "pairID": str(number),
-            }
-            for number, noun in enumerate(("cat", "dog", "one"))
-        ]
-        path = folder / "blimp" / f"{name}.jsonl.gz"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(gzip.compress("\n".join(map(json.dumps, pairs)).encode()))
-    conditions = [
-        {
-            "condition_name": name,
-            "regions": [{"region_number": 1, "content": "the cat"}, {"region_number": 2, "content": verb}],
-        }
-        for name, verb in (("match", "sees"), ("mismatch", "see"))
-    ]
-    suite = {
-        "meta": {"name": "number_tiny", "metric": "sum"},
-        "predictions": [{"type": "formula", "formula": "(2;%match%) < (2;%mismatch%)"}],
-        "items": [{"item_number": 1, "conditions": conditions}],
-    }
-    suites = folder / "syntaxgym" / "suites"
-    suites.mkdir(parents=True)
-    (suites / "number_tiny.json").write_text(json.dumps(suite), encoding="utf-8")
-    return folder
+    return write_sipe_data(tmp_path_factory.mktemp("data"))
 
 
 def do(data: Path, to: Path, **changes: Any) -> str:

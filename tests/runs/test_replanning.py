@@ -16,7 +16,7 @@ from small_units import make_job
 
 import lisdata.conversion.config
 from lisdata import inputs
-from lisdata.conversion import convert, convert_share
+from lisdata.conversion import convert, convert_share, sample
 from lisdata.errors import PlanError
 from lisdata.runs import commits, replanning, run_job
 from lisdata.runs.replanning import describe_changes
@@ -388,3 +388,36 @@ def test_ranks_go_on_in_an_appended_dataset(folder: Path, tmp_path: Path) -> Non
     convert("text", folder, tmp_path / "calm", unit_mib=1)
     assert shares[-1].manifest is not None
     assert bytes_of(tmp_path / "d") == bytes_of(tmp_path / "calm")
+
+
+def test_an_append_goes_on_in_units_of_the_size_that_the_dataset_has(folder: Path, tmp_path: Path) -> None:
+    convert("text", folder / "a.txt", tmp_path / "d", unit_mib=1)
+
+    convert("text", folder, tmp_path / "d", append=True)
+
+    convert("text", folder, tmp_path / "calm", unit_mib=1)
+    assert bytes_of(tmp_path / "d") == bytes_of(tmp_path / "calm")
+
+
+def test_a_sample_of_an_append_shows_what_it_would_add_and_no_more(folder: Path, tmp_path: Path) -> None:
+    convert("text", folder / "a.txt", tmp_path / "d", unit_mib=1)
+    before = bytes_of(tmp_path / "d")
+
+    shown = sample("text", folder, tmp_path / "d", append=True, num_structures=1)
+
+    assert bytes_of(tmp_path / "d") == before
+    assert [entry["name"] for entry in shown.plan["inputs"][shown.num_known :]] == ["b.txt", "c.txt"]
+    assert [structure.source[0] for structure in shown.structures] == [1]
+    ran = units_run(tmp_path / "d", paths=folder, append=True)
+    assert [unit["name"] for unit in shown.units] == ran
+    again = sample("text", folder, tmp_path / "d", append=True)
+    assert (again.structures, again.units, again.num_known) == ((), (), 3)
+
+
+def test_a_sample_of_an_append_is_refused_where_the_append_would_be(folder: Path, tmp_path: Path) -> None:
+    convert("text", folder / "a.txt", tmp_path / "d", unit_mib=1)
+
+    with pytest.raises(PlanError, match="has on_error = 'stop', this one 'skip'; only inputs may change"):
+        sample("text", folder, tmp_path / "d", append=True, on_error="skip")
+    with pytest.raises(PlanError, match="expected a dataset that convert made, to append to, found none"):
+        sample("text", folder, tmp_path / "nowhere", append=True)

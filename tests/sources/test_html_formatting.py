@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from lisdata.conversion import convert
 from lisdata.errors import BadRecordError
+from lisdata.kernels.html_tags import weigh_tags
 from lisdata.sources.dom import NodeKind, parse_html
 from lisdata.sources.html_depth import find_too_many_reopened, iter_tags
-from lisdata.sources.html_formatting import Reopened, may_reopen_too_many
+from lisdata.sources.html_formatting import Reopened, may_reopen_too_many, weighs_too_much
 
 PIECES = st.sampled_from(
     """
@@ -62,10 +63,12 @@ def bomb(size: int, tag: str = "<b id={}>", block: str = "<div>x</div>") -> str:
         bomb(2000, block="<p>x"),
         "<a id='" + "x" * 100_000 + "'>" + "<button>x" * 2000,
         "<b id='" + "x" * 100_000 + "'>" + "<div></div>" * 2000,
+        "<b id<='" + "x" * 100_000 + "'>" + "<div></div>" * 2000,
     ],
 )
 def test_no_markup_hides_what_is_made_again(text: str) -> None:
     assert find_too_many_reopened(text) is not None
+    assert weighs_too_much(weigh_tags(text.encode()), text.count("<"), text)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,12 @@ def test_what_is_closed_or_of_few_kinds_is_let_through(text: str) -> None:
 
 def test_few_kinds_are_told_without_a_look_at_the_tags() -> None:
     assert not may_reopen_too_many("<p><a href=x><b class='c'>x" * 20_000)
+
+
+def test_usual_documents_are_told_by_what_their_tags_weigh() -> None:
+    text = "<p><a href=x>x</a><b>y</b><i class='c'>z</i></p>" * 200
+
+    assert not weighs_too_much(weigh_tags(text.encode()), text.count("<"), text)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

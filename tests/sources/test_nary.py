@@ -123,6 +123,33 @@ def test_with_prefixes_names_and_relations_are_iris(read: Any) -> None:
         ])  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        (b"a,b,c,q,d\ne,b,c\n", {}),
+        (b"a\tb\tc\ne\tb\tc\n", {"layout": "triples"}),
+        (b"r a b\nr c d e\n", {}),
+        (b"7 r a b\n8 r c\n", {"layout": "hype", "leading_id": True}),
+        (b'{"r_h": "a", "r_t": "b", "N": 2}\n', {}),
+        (b'{"r_h":"a","r_t":"b","N":2}\n', {"layout": "wikipeople"}),
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path, data: bytes, options: Any) -> None:
+    plain, marked = (structures_of(whole(tmp_path / "a.txt", m + data), **options) for m in (b"", b"\xef\xbb\xbf"))
+
+    assert [fact(structure) for structure in plain[1:]] == [fact(structure) for structure in marked[1:]]
+    assert marked[0].instances[0].label == "layout"
+    with pytest.raises(BadRecordError, match=r"a.txt:1:4: expected "):
+        structures_of(whole(tmp_path / "a.txt", b"\xef\xbb\xbfa\n" + data), **{"layout": "wd50k"} | options)
+
+
+def test_a_mark_alone_is_one_bad_record(tmp_path: Path) -> None:
+    errors: list[BadRecordError] = []
+
+    assert structures_of(whole(tmp_path / "a.txt", b"\xef\xbb\xbf"), errors.append) == []
+    assert [(error.begin, error.end) for error in errors] == [(0, 3)]
+
+
 def test_the_layout_is_that_of_the_first_line_for_the_whole_file(tmp_path: Path) -> None:
     errors: list[BadRecordError] = []
 

@@ -1,0 +1,1 @@
+"""Fine-tuning of trained models for tasks on texts: GLUE."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lisdata.models.devices import on_device
     from lisdata.regrouping import regroup
     from lisdata.selection import deduplicate, filter_dataset, reshard, sample, split
-    from lisdata.shards import IncidenceDataset
+    from lisdata.shards import IncidenceDataset, write_structures
     from lisdata.structure import Incidence, Instance, Occurrence, Structure
     from lisdata.token_formats import import_tokens
     from lisdata.token_formats.hf import from_hf_dataset, to_hf_dataset
@@ -87,6 +87,7 @@ _PUBLIC = {
     "to_pyoxigraph": "lisdata.interop.pyoxigraph_quads",
     "to_rdflib": "lisdata.interop.rdflib_graphs",
     "verify": "lisdata.datasets",
+    "write_structures": "lisdata.shards",
     "write_tokens": "lisdata.token_shards",
     "xgi_from_structures": "lisdata.interop.hypergraphs",
 }
@@ -135,6 +136,7 @@ __all__ = [
     "to_pyoxigraph",
     "to_rdflib",
     "verify",
+    "write_structures",
     "write_tokens",
     "xgi_from_structures",
 ]

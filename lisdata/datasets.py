@@ -79,6 +79,7 @@ def export(
     force: bool = False,
     prefixes: Sequence[str] = (),
     allow_losses: bool = False,
+    verify: Verify = "full",
 ) -> tuple[ExportReport, ...]:
     """Write a dataset back: each input by its source's exporter, or all by the exporter `format`.
 
@@ -91,11 +92,12 @@ def export(
     `prefixes` (NAME=IRI) shorten the IRIs of turtle, trig and rdfxml, before the input's own and well-known ones.
     Raises ExportError rather than write over a file, unless `force`, or into the dataset; and ValueError, which names
     formats that hold more, for a `format` that holds nothing of what there is (triples of tables), unless
-    `allow_losses`.
+    `allow_losses`. The dataset is opened with `verify`: its files are hashed first, so that what is damaged raises
+    DamagedShardError and is not written as if it were whole.
 
     A token dataset needs a `format` of `lisdata.token_formats`, and `to` becomes a folder (`export_tokens`).
     """
-    found = open(path)
+    found = open(path, verify=verify)
     if not isinstance(found, IncidenceDataset):
         return (_export_tokens(found, to, format, inputs, force=force),)
     dataset, target = join_inputs(found), Path(to)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import small_sipe
 import torch
-from torch import Tensor
+from small_sipe import NUM_DEPRELS, VOCABULARY, WIDTH, Batch, randomize
 
 from lisdata.models import MODELS, build_model
 from lisdata.models.encoder import Encoder
 
-VOCABULARY, WIDTH, LENGTH, MASK = 9, 8, 9, 8
+LENGTH, MASK = 9, 8
 ENCODERS = [name for name, entry in MODELS.items() if entry.is_masked]
 OWN = {
     "sipe-roberta": {"max_positions": LENGTH},
     "sipe-deberta": {"num_buckets": 4, "max_offset": 6},
     "sipe-modernbert": {"local_window": 4, "global_every": 2, "global_base": 50.0, "local_base": 7.0},
 }
-T_NT_DR, NT_DR, NUM_DEPRELS = "terminal+nonterminal+deprel", "nonterminal+deprel", 6
-Batch = dict[str, Tensor]
+T_NT_DR, NT_DR = "terminal+nonterminal+deprel", "nonterminal+deprel"
 Config = dict[str, object]
 
 
@@ -67,35 +67,11 @@ def build_tiny(name: str, *, seed: int = 0, **config: object) -> Encoder:
 
 
 def build_random(name: str, **config: object) -> Encoder:
-    """A model in float64 with all weights of the size of 1, so that every term counts."""
-    model, generator = build_tiny(name, **config).double(), torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.5, generator=generator)
-    return model
+    return randomize(build_tiny(name, **config))
 
 
 def draw_batch(seed: int, num_rows: int = 2, length: int = LENGTH, num_documents: int = 1) -> Batch:
-    """Rows of packed documents; a third of the positions has no tag, a few have one of the two."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw(low: int, high: int) -> Tensor:
-        return torch.randint(low, high, (num_rows, length), generator=generator)
-
-    tag_kind = draw(0, 9)
-    return {
-        "input_ids": draw(0, VOCABULARY),
-        "terminal": draw(0, 2).masked_fill(tag_kind < 4, -100),
-        "nonterminal": draw(0, 5).masked_fill((tag_kind < 3) | (tag_kind == 4), -100),
-        "document": draw(0, num_documents).sort(1).values,
-        "deprel": draw(0, NUM_DEPRELS).masked_fill((tag_kind < 3) | (tag_kind == 5), -100),
-    }
-
-
-def logits(model: Encoder, batch: Batch) -> Tensor:
-    with torch.no_grad():
-        found: Tensor = model(**batch)
-    return found
+    return small_sipe.draw_batch(seed, num_rows, length, num_documents)
 
 
 def untagged(batch: Batch) -> Batch:

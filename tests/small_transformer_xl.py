@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+import small_sipe
+from small_sipe import VOCABULARY, WIDTH, Batch, randomize
 
 from lisdata.models import build_model
 from lisdata.models.sipe_config import INJECTIONS
 from lisdata.models.transformer_xl import TransformerXl
 
-VOCABULARY, WIDTH, LENGTH = 9, 8, 7
+LENGTH = 7
 IN_LAYERS = [name for name, parts in INJECTIONS.items() if parts - {"input"}]
 WITH_TAGS = [name for name in INJECTIONS if name != "none"]
-Batch = dict[str, Tensor]
 
 CONFIGS = [
     *({"injection": name, "norm": norm} for name in INJECTIONS for norm in ("post", "pre")),
@@ -37,34 +36,13 @@ def build_tiny(*, seed: int = 0, **config: object) -> TransformerXl:
 
 
 def build_random(**config: object) -> TransformerXl:
-    """A model in float64 with all weights of the size of 1, so that every term counts."""
-    model, generator = build_tiny(**config).double(), torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.5, generator=generator)
-    return model
+    return randomize(build_tiny(**config))
 
 
 def draw_batch(seed: int, num_rows: int = 2, length: int = LENGTH, num_documents: int = 1) -> Batch:
-    """Rows of packed documents; a third of the positions has no tag, a few have one of the two."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw(low: int, high: int) -> Tensor:
-        return torch.randint(low, high, (num_rows, length), generator=generator)
-
-    tag_kind = draw(0, 9)
-    return {
-        "input_ids": draw(0, VOCABULARY),
-        "terminal": draw(0, 2).masked_fill(tag_kind < 4, -100),
-        "nonterminal": draw(0, 5).masked_fill((tag_kind < 3) | (tag_kind == 4), -100),
-        "document": draw(0, num_documents).sort(1).values,
-    }
-
-
-def logits(model: TransformerXl, batch: Batch) -> Tensor:
-    with torch.no_grad():
-        found: Tensor = model(**batch)
-    return found
+    batch = small_sipe.draw_batch(seed, num_rows, length, num_documents)
+    del batch["deprel"]
+    return batch
 
 
 def name_of(config: dict[str, object]) -> str:

@@ -120,6 +120,28 @@ def test_a_damaged_dataset_is_not_exported(root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "back").exists()
 
 
+@pytest.mark.parametrize("is_tokens", [False, True], ids=["structures", "tokens"])
+def test_no_flipped_byte_is_exported_as_if_it_were_whole(is_tokens: bool, root: Path, tmp_path: Path) -> None:
+    lisdata.convert("csv", root / "sample_data" / SAMPLES["csv"], tmp_path / "d")
+    if is_tokens:
+        lisdata.encode(tmp_path / "d", tmp_path / "tokens", tokenizer="chars")
+    folder = tmp_path / ("tokens" if is_tokens else "d")
+    settings: dict[str, Any] = {"format": "parquet"} if is_tokens else {}
+    for number, name in enumerate(sorted(read_manifest(folder)["files"])):
+        data = (folder / name).read_bytes()
+        flipped = bytearray(data)
+        flipped[len(data) // 2] ^= 1
+        (folder / name).write_bytes(flipped)
+        target = tmp_path / f"back-{number}"
+
+        with pytest.raises(DamagedShardError, match=f"{Path(name).name}: expected sha256"):
+            lisdata.export(folder, target, **settings)
+        assert not target.exists()
+        (folder / name).write_bytes(data)
+
+    assert lisdata.export(folder, tmp_path / "back", **settings)
+
+
 def test_an_export_writes_over_nothing_unless_it_is_told_to(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
     lisdata.convert("text", [str(tmp_path / "a.txt")], tmp_path / "data")

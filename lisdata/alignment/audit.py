@@ -17,7 +17,7 @@ from lisdata.alignment.rereading import read_export
 from lisdata.alignment.token_audit import audit_tokens, is_token_dataset
 from lisdata.paths import StrPath
 from lisdata.shards import IncidenceDataset, Part
-from lisdata.shards.companions import file_numbers, find_headers
+from lisdata.shards.companions import file_numbers, find_headers, find_notes
 from lisdata.shards.joined_inputs import JoinedDataset, join_inputs
 from lisdata.shards.manifest import MANIFEST
 
@@ -111,7 +111,7 @@ def _compare(sides: tuple[_Side, _Side], folder: Path, ordinals: bool, num_examp
         first = _first_inputs(side)
         for index, (dataset, part) in enumerate(side.parts):
             origins = _origins(dataset, part, first[id(dataset)])
-            for facts in iter_facts(part, side.scopes, ordinals=ordinals):
+            for facts in iter_facts(part, side.scopes, ordinals=ordinals, notes=find_notes(dataset, part)):
                 files.add(number, index, facts, origins)
             part.release()
     levels = []

@@ -10,9 +10,11 @@ Contents count once a side, and so does what an RDF 1.2 triple term is of: each 
 again, with an ordinal of its own, so that how often depends on the grouping. What tells how an input was written counts
 once an input (`fact_files.Origins`). All else counts as often as it comes.
 
-How facts are grouped into structures, record ids, spans and hexatags (which follow from heads) are not compared. The
-participants are added up after mixing, so that their order does not matter: two different multisets agree by chance
-alone, with a probability of about 2^-128 a pair; digests are no defence against forged data.
+What a record tells of what the conversion left out of it (how many labels in other languages) is no fact of it: its
+export, read again, lacks nothing. How facts are grouped into structures, record ids, spans and hexatags (which follow
+from heads) are not compared. The participants are added up after mixing, so that their order does not matter: two
+different multisets agree by chance alone, with a probability of about 2^-128 a pair; digests are no defence against
+forged data.
 """
 
 from __future__ import annotations
@@ -68,24 +70,41 @@ class Facts:
     is_once: Bools
 
 
-def iter_facts(part: Part, scopes: Mapping[str, str], *, ordinals: bool = False) -> Iterator[Facts]:
-    """Yield the facts of a part, a bounded number at a time; a scope in `scopes` counts as the name it has there."""
+def iter_facts(
+    part: Part, scopes: Mapping[str, str], *, ordinals: bool = False, notes: Bools | None = None
+) -> Iterator[Facts]:
+    """Yield the facts of a part, a bounded number at a time; a scope in `scopes` counts as the name it has there.
+
+    `notes` tells which incidences of the part are no facts (`find_notes`).
+    """
     keys = scoped_keys(part, scopes)
-    rows = np.flatnonzero(_shown_contents(part, len(keys)))
+    rows = np.flatnonzero(_shown_contents(part, len(keys), notes))
     yield Facts(level="contents", digest=keys[rows], row=rows, item=rows, is_once=np.ones(len(rows), np.bool_))
     labels = _Labels.of(part)
-    first_row = 0
+    first_row, first = 0, 0
     for slice_ in iter_slices(part, _COLUMNS):
-        yield from _facts_of_rows(slice_, first_row, keys, labels, ordinals)
-        first_row += slice_.num_rows
+        end = first + len(slice_.sigma)
+        is_fact = np.ones(end - first, np.bool_) if notes is None else ~notes[first:end]
+        yield from _facts_of_rows(slice_, first_row, keys, labels, is_fact, ordinals)
+        first_row, first = first_row + slice_.num_rows, end
 
 
-def _shown_contents(part: Part, num_contents: int) -> Bools:
+def _shown_contents(part: Part, num_contents: int, notes: Bools | None) -> Bools:
     """Return which contents a structure shows or names an instance by; a source may have made others on its way."""
     is_shown = np.zeros(num_contents, np.bool_)
-    for batch in part.iter_batches("structures", ("tau", "instance_handle")):
+    for batch in part.iter_batches("structures", ("tau", "instance_handle") if notes is None else ("instance_handle",)):
         for column in batch.columns:
             is_shown[np.asarray(column.flatten().drop_null()).astype(np.int64)] = True
+    if notes is None:
+        return is_shown
+    first = 0
+    for rows in iter_slices(part, ("tau", "incidence", "sigma")):
+        is_note = notes[first : first + len(rows.sigma)]
+        is_only_note = np.zeros(len(rows.tau), np.bool_)
+        is_only_note[rows.incidence_occurrence[is_note]] = True
+        is_only_note[rows.incidence_occurrence[~is_note]] = False
+        is_shown[rows.tau[~is_only_note]] = True
+        first += len(rows.sigma)
     return is_shown
 
 
@@ -148,7 +167,7 @@ class _Labels:
 
 
 def _facts_of_rows(
-    rows: StructureRows, first_row: int, keys: UInt64, labels: _Labels, ordinals: bool
+    rows: StructureRows, first_row: int, keys: UInt64, labels: _Labels, is_fact: Bools, ordinals: bool
 ) -> Iterator[Facts]:
     participant = _participants(rows, keys, labels.digest)
     instance_row = row_numbers(rows.instance_offsets)
@@ -163,12 +182,12 @@ def _facts_of_rows(
     begin = np.cumsum(per_row) - per_row
     yield Facts(
         level="incidences",
-        digest=digest,
-        row=rows.incidence_row + first_row,
-        item=np.arange(len(digest)) - begin[rows.incidence_row],
-        is_once=is_term[of],
+        digest=digest[is_fact],
+        row=rows.incidence_row[is_fact] + first_row,
+        item=(np.arange(len(digest)) - begin[rows.incidence_row])[is_fact],
+        is_once=is_term[of[is_fact]],
     )
-    columns = [label, handle, _summed(participant, of, len(label))]
+    columns = [label, handle, _summed(participant[is_fact], of[is_fact], len(label))]
     if ordinals:
         ordinal = np.asarray(rows.batch.column("instance_ordinal").flatten()).astype(np.uint64)
         columns.append(_pair(np.where(is_term, np.uint64(0), ordinal)))

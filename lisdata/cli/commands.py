@@ -212,6 +212,13 @@ def merge(datasets: tuple[Path, ...], to: Path, skip_repeats: bool) -> None:
 @click.option(
     "--allow-losses", is_flag=True, help="Write a format that holds nothing of what there is, which is refused else."
 )
+@click.option(
+    "--verify",
+    type=click.Choice(["full", "open"]),
+    default="full",
+    show_default=True,
+    help="full: hash all files of DATASET before anything is written; open: only see that they are there and whole.",
+)
 def export(dataset: Path, to: Path, format_: str | None, inputs: tuple[str, ...], **settings: Any) -> None:
     """Write DATASET back in the format it came from, or rows of tokens for other loaders; losses are listed."""
     from lisdata.cli.printing import print_export

@@ -20,7 +20,7 @@ def structures_from_networkx(graph: nx.Graph, *, name: str = "graph") -> tuple[S
 
     A node is an entity when it is a str, else the number or truth value that it is; an edge has its ends in roles
     edge#source and edge#target, or edge#member twice where it has no direction, its key in edge#key. Attributes are
-    roles attr:NAME. Record ids are `name`#number. `write_structures` and `Structure.to_arrow` take the result.
+    roles attr:NAME. Record ids are `name`#number. `lisdata.write_structures` and `Structure.to_arrow` take the result.
     ValueError names a node, key or attribute whose type could not come back exactly (a tuple, a NumPy scalar).
     """
     return tuple(_to_structure(f"{name}#{number}", fact) for number, fact in enumerate(iter_graph_facts(graph)))

@@ -23,7 +23,7 @@ def from_rdflib(
     """Return the structures of a graph, or of a dataset with its named graphs, sorted: a graph has no order.
 
     Blank nodes get `scope`, or else the digest of the graph, so that those of two graphs differ. The structures go to
-    a dataset by `lisdata.shards.write_structures`. ValueError for what RDF does not allow (a literal as subject).
+    a dataset by `lisdata.write_structures`. ValueError for what RDF does not allow (a literal as subject).
     """
     import rdflib
 

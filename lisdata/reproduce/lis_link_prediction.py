@@ -44,10 +44,10 @@ from lisdata.reproduce.fact_questions import (
 )
 from lisdata.reproduce.link_report import write_table
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
-from lisdata.reproduce.threads import one_thread
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.manifest import file_entry
 from lisdata.token_shards import TokenDataset
+from lisdata.torch_threads import one_thread
 from lisdata.training import Batch, LoaderBatches, TrainConfig, train
 from lisdata.training.loss import model_columns
 from lisdata.vocabulary import RoleVocabulary, iter_role_labels

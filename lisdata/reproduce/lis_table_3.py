@@ -31,7 +31,7 @@ from lisdata.pipeline import make_data, open_tokens
 from lisdata.recipe import ModelStep, Recipe, SourceStep
 from lisdata.reproduce.context_growth import WHOLE, write_table
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
-from lisdata.reproduce.threads import one_thread
+from lisdata.torch_threads import one_thread
 from lisdata.training import Progress
 
 NUM_CONTEXTS_PER_BATCH = 16

@@ -15,9 +15,9 @@ from lisdata.encoding import encode
 from lisdata.loader import BatchCollator, Loader, Mixture
 from lisdata.models import build_model, find_model
 from lisdata.reproduce.runner import JsonDict, RunRequest, training_figures
-from lisdata.reproduce.threads import one_thread
 from lisdata.shards import IncidenceDataset
 from lisdata.token_shards import TokenDataset
+from lisdata.torch_threads import one_thread
 from lisdata.training import LoaderBatches, TrainConfig, train
 from lisdata.training.batches import Batch
 

@@ -26,8 +26,8 @@ from lisdata.reproduce.sipe_evaluation import measure, measure_joint, validation
 from lisdata.reproduce.sipe_report import items_path
 from lisdata.reproduce.sipe_settings import SipeScale, SipeVariant
 from lisdata.reproduce.sipe_training import pack_batches, train_config
-from lisdata.reproduce.threads import one_thread
 from lisdata.token_shards import TokenDataset
+from lisdata.torch_threads import one_thread
 from lisdata.training import SipeObjective, next_token_loss, train
 from lisdata.training.loop import TrainResult
 

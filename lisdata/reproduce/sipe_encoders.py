@@ -34,10 +34,10 @@ from lisdata.reproduce.sipe_evaluation import spell_items
 from lisdata.reproduce.sipe_report import items_path
 from lisdata.reproduce.sipe_settings import SipeScale
 from lisdata.reproduce.sipe_training import pack_batches, train_config
-from lisdata.reproduce.threads import one_thread
 from lisdata.schema import DEPREL_COLUMN
 from lisdata.special_tokens import mask_recipe, mask_settings
 from lisdata.token_shards import TokenDataset
+from lisdata.torch_threads import one_thread
 from lisdata.training import MaskedBatches, MaskedSipeObjective, MaskRecipe, masked_token_loss, train
 from lisdata.training.loop import TrainResult
 

@@ -24,8 +24,8 @@ from lisdata.reproduce.sipe_backbones import VARIANTS as BACKBONE_VARIANTS
 from lisdata.reproduce.sipe_corpus import SipeFolders
 from lisdata.reproduce.sipe_glue_report import write_table
 from lisdata.reproduce.sipe_pretraining import FIRST, stage_folder
-from lisdata.reproduce.threads import one_thread
 from lisdata.shards.manifest import file_entry
+from lisdata.torch_threads import one_thread
 
 PRETRAINED = "sipe_table_3"
 

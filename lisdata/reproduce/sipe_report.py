@@ -140,6 +140,15 @@ def list_rows(runs: Sequence[JsonDict], directory: Path) -> list[Row]:
     return list(rows.values())
 
 
+def find_reference(row: Row, rows: Sequence[Row]) -> tuple[Row, list[int]] | None:
+    """Return the row of REFERENCE and the seeds that it shares with `row`; None without any, or for itself."""
+    reference = next((other for other in rows if other.key == REFERENCE), None)
+    if reference is None or row is reference:
+        return None
+    seeds = [seed for seed in row.seeds if seed in reference.seeds]
+    return (reference, seeds) if seeds else None
+
+
 def word_perplexity(figures: Mapping[str, Any]) -> float:
     """Return exp of the nats of all tokens (ends of sentences too) by the number of words."""
     return _exp(figures["nll"] / figures["num_words"])
@@ -188,13 +197,11 @@ def _joint(row: Row) -> list[dict[str, float]]:
 
 
 def _differences(row: Row, rows: Sequence[Row]) -> dict[str, BootstrapDifference]:
-    """Return what a row has beyond the reference, under the seeds that both were run under."""
-    reference = next((other for other in rows if other.key == REFERENCE), None)
-    if reference is None or row is reference:
+    """Return what a row has beyond the reference."""
+    compared = find_reference(row, rows)
+    if compared is None:
         return {}
-    seeds = [seed for seed in row.seeds if seed in reference.seeds]
-    if not seeds:
-        return {}
+    reference, seeds = compared
     found = {"nats a word": paired_bootstrap([row.nats_a_word(seeds)], [reference.nats_a_word(seeds)])}
     for benchmark in BENCHMARKS:
         first, second = row.results(benchmark, seeds), reference.results(benchmark, seeds)

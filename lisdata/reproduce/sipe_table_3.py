@@ -36,7 +36,7 @@ from lisdata.reproduce.sipe_evaluation import make_scorer, spell_items
 from lisdata.reproduce.sipe_pretraining import CONTINUED, FIRST, train_stages
 from lisdata.reproduce.sipe_report import items_path
 from lisdata.reproduce.sipe_table_3_report import write_table
-from lisdata.reproduce.threads import one_thread
+from lisdata.torch_threads import one_thread
 
 
 def prepare(data: Path | None, directory: Path, scale: BackboneScale) -> JsonDict:

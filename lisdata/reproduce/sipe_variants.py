@@ -25,7 +25,7 @@ from lisdata.reproduce.sipe_encoders import EncoderVariant, run_variant
 from lisdata.reproduce.sipe_settings import SCALES as DECODER_SCALES
 from lisdata.reproduce.sipe_settings import SipeScale
 from lisdata.reproduce.sipe_variants_report import write_table
-from lisdata.reproduce.threads import one_thread
+from lisdata.torch_threads import one_thread
 
 T_NT_DR, NT_DR = "terminal+nonterminal+deprel", "nonterminal+deprel"
 

@@ -16,7 +16,7 @@ from lisdata.evaluation.item_results import compare_results
 from lisdata.reproduce.context_growth import align_columns, describe_scale
 from lisdata.reproduce.runner import JsonDict
 from lisdata.reproduce.sipe_encoders import HIDDEN
-from lisdata.reproduce.sipe_report import REFERENCE, Row, list_rows
+from lisdata.reproduce.sipe_report import REFERENCE, Row, find_reference, list_rows
 
 FORMAT = "lisdata SiPE variants table 1"
 # average over GLUE after 1M steps (Tables 9, 10) and after 500k steps (Fig. 7, read off); RoBERTa-base
@@ -88,13 +88,11 @@ def _nats(row: Row, seeds: Sequence[int]) -> Float64:
 
 
 def _differences(row: Row, rows: Sequence[Row]) -> dict[str, BootstrapDifference]:
-    """Return what a row has beyond the reference, under the seeds that both were run under."""
-    reference = next((other for other in rows if other.key == REFERENCE), None)
-    if reference is None or row is reference:
+    """Return what a row has beyond the reference."""
+    compared = find_reference(row, rows)
+    if compared is None:
         return {}
-    seeds = [seed for seed in row.seeds if seed in reference.seeds]
-    if not seeds:
-        return {}
+    reference, seeds = compared
     base = reference.results("blimp", seeds)
     found = {
         "nats a masked token": paired_bootstrap([_nats(row, seeds)], [_nats(reference, seeds)]),

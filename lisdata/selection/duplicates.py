@@ -27,7 +27,8 @@ from lisdata.selection.fingerprints import (
     text_signatures,
     with_whole_inputs,
 )
-from lisdata.selection.selecting import Bools, check_target, select
+from lisdata.selection.selecting import check_target, select
+from lisdata.selection.taking import Bools
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.manifest import MANIFEST, file_entry
 

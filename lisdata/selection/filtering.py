@@ -17,7 +17,8 @@ from lisdata.kernels.arrays import one_array
 from lisdata.runs import JsonDict, OnProgress
 from lisdata.schema import StructureKind
 from lisdata.selection.role_columns import is_role, refuse_unknown_roles, role_column, spelled
-from lisdata.selection.selecting import Bools, select
+from lisdata.selection.selecting import select
+from lisdata.selection.taking import Bools
 from lisdata.shards import IncidenceDataset, Part
 
 _READ = (

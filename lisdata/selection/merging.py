@@ -18,13 +18,12 @@ from lisdata.inputs import WHOLE_DIGEST_BYTES
 from lisdata.paths import StrPath
 from lisdata.runs import JsonDict
 from lisdata.runs.replanning import list_names
-from lisdata.selection.taking import Bools, iter_taken
+from lisdata.selection.taking import Bools, write_taken
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.companions import file_numbers
 from lisdata.shards.manifest import PART_TABLES, write_manifest
 from lisdata.shards.merging import merge_datasets
 from lisdata.shards.repeats import Repeat, find_repeats
-from lisdata.shards.writer import ShardWriter
 
 _LOG = logging.getLogger("lisdata")
 
@@ -88,7 +87,9 @@ def _without(dataset: IncidenceDataset, repeats: list[Repeat], to: Path) -> Path
                 name = f"{table}/{part.name}.arrow"
                 body["files"][name] = _copy(dataset, name, to)
         elif not is_repeated.all():
-            body["parts"].append(_rewritten(part, ~is_repeated, to, body["files"]))
+            written, files = write_taken(part, ~is_repeated, to)
+            body["parts"].append(written)
+            body["files"].update(files)
         part.release()
     totals: dict[str, Counter[str]] = {"counts": Counter(), "kinds": Counter()}
     for entry in body["parts"]:
@@ -120,20 +121,6 @@ def _numbers_of_records(part: Part, is_repeated: Bools, repeats: list[Repeat]) -
     is_record = np.asarray(pc.is_in(part.read("structures", ("record_id",)).column("record_id"), known))
     found: list[int] = file_numbers(part)[is_repeated & is_record].tolist()
     return found
-
-
-def _rewritten(part: Part, is_taken: Bools, to: Path, files: JsonDict) -> JsonDict:
-    """Write some structures of a part under its name; add its files and return its entry."""
-    writer = ShardWriter(to, part.name)
-    try:
-        for batch in iter_taken(part, is_taken):
-            writer.append(batch)
-        entry = writer.close()
-    except BaseException:
-        writer.abort()
-        raise
-    files.update(entry.pop("files"))
-    return entry | {"first_file": part.first_file, "inputs": [part.inputs.start, part.inputs.stop]}
 
 
 def _copy(dataset: IncidenceDataset, name: str, to: Path) -> JsonDict:

@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 import lisdata
 from lisdata.errors import PlanError
 from lisdata.runs import Job, JsonDict, OnProgress, run_job
-from lisdata.selection.taking import iter_taken
+from lisdata.selection.taking import Bools, write_taken
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.companions import file_numbers, find_companions, find_inputs_taken, with_companions
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry
-from lisdata.shards.writer import ShardWriter
 
-Bools = npt.NDArray[np.bool_]
 Compression = Literal["zstd", "none"]
 
 _OF_INPUTS = ("name", "size", "digest", "scope", "compression")
@@ -103,18 +100,8 @@ def _select_unit(
     is_taken = with_companions(dataset, part, choice.is_taken(dataset, part), inputs_taken)
     if not is_taken.any():
         return {"unit": part.name, "files": {}, "parts": [], "taken": {}}
-    writer = ShardWriter(
-        directory, part.name, compression=None if plan["compression"] == "none" else plan["compression"]
-    )
-    try:
-        for batch in iter_taken(part, is_taken):
-            writer.append(batch)
-        found = writer.close()
-    except BaseException:
-        writer.abort()
-        raise
-    files = found.pop("files")
-    found |= {"first_file": part.first_file, "inputs": [part.inputs.start, part.inputs.stop]}
+    codec = None if plan["compression"] == "none" else plan["compression"]
+    found, files = write_taken(part, is_taken, directory, compression=codec)
     numbers = file_numbers(part)[is_taken & ~find_companions(dataset, part)].tolist() if part.inputs else []
     taken = Counter(map(str, numbers))
     return {"unit": part.name, "files": files, "parts": [found], "taken": dict(sorted(taken.items()))}

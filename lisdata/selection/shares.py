@@ -16,7 +16,8 @@ from lisdata.alignment.facts import finalised
 from lisdata.kernels.arrays import fixed_rows, one_array
 from lisdata.runs import JsonDict, OnProgress
 from lisdata.schema import ContentKind
-from lisdata.selection.selecting import Bools, Choice, select
+from lisdata.selection.selecting import Choice, select
+from lisdata.selection.taking import Bools
 from lisdata.shards import IncidenceDataset, Part
 from lisdata.shards.companions import file_numbers, find_companions, find_inputs_taken, with_companions
 

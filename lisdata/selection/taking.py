@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from lisdata.kernels.arrays import one_array
+from lisdata.runs import JsonDict
 from lisdata.schema import CONTENTS, LABELS
 from lisdata.shards import Part
+from lisdata.shards.writer import ShardWriter
 from lisdata.structure_batch import StructureBatch
 
 Bools = npt.NDArray[np.bool_]
@@ -29,6 +32,22 @@ def iter_taken(part: Part, is_taken: Bools) -> Iterator[StructureBatch]:
         first += batch.num_rows
         if len(rows):
             yield _with_own_tables(part, batch if len(rows) == batch.num_rows else batch.take(pa.array(rows)))
+
+
+def write_taken(
+    part: Part, is_taken: Bools, to: Path, *, compression: str | None = "zstd"
+) -> tuple[JsonDict, JsonDict]:
+    """Write the structures whose rows are marked as a part of that name; return its entry and those of its files."""
+    writer = ShardWriter(to, part.name, compression=compression)
+    try:
+        for batch in iter_taken(part, is_taken):
+            writer.append(batch)
+        entry = writer.close()
+    except BaseException:
+        writer.abort()
+        raise
+    files = entry.pop("files")
+    return entry | {"first_file": part.first_file, "inputs": [part.inputs.start, part.inputs.stop]}, files
 
 
 def _with_own_tables(part: Part, structures: pa.RecordBatch) -> StructureBatch:

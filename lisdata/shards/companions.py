@@ -25,6 +25,8 @@ _LABELS: dict[str, tuple[str, ...]] = {
 _SETTINGS = ("dialect", "header", "layout")
 _DATATYPES = {"xml": ("markup",)}
 """Of each source that has such structures, the datatypes of the contents that they show."""
+_NOTES = {"wikidata": "entity#dropped"}
+"""Of each source that writes into a record what was left out of it, the role of that."""
 WHOLE_SOURCES = ("image",)
 """Sources of which an input is one thing: what goes along is part of what it shows."""
 
@@ -51,6 +53,24 @@ def find_settings(dataset: IncidenceDataset, part: Part) -> Bools:
     """Return which headers say nothing but how their input is written: no name, value or attribute of what it is of."""
     known = {source: tuple(label for label in labels if label in _SETTINGS) for source, labels in _LABELS.items()}
     return _find_known(dataset, part, known, _first_labels)
+
+
+def find_notes(dataset: IncidenceDataset, part: Part) -> Bools | None:
+    """Return which incidences of a part, one after another, only tell what the conversion left out; None if none do."""
+    sources = {number: _source_of(dataset, number) for number in part.inputs}
+    roles = {_NOTES[source] for source in sources.values() if source in _NOTES}
+    codes = [code for code, name in enumerate(part.labels.column("label").to_pylist()) if name in roles]
+    if not codes:
+        return None
+    files = file_numbers(part)
+    has_notes = np.isin(files, [number for number, source in sources.items() if source in _NOTES])
+    first, found = 0, [np.zeros(0, np.bool_)]
+    for batch in part.iter_batches("structures", ("sigma",)):
+        sigma = batch.column("sigma")
+        is_told = has_notes[first : first + batch.num_rows].repeat(np.asarray(sigma.value_lengths().fill_null(0)))
+        found.append(np.isin(np.asarray(sigma.flatten()), codes) & is_told)
+        first += batch.num_rows
+    return np.concatenate(found)
 
 
 def _find_known(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +13,7 @@ import torch
 from lisdata.hexatag import decode_batch, viterbi
 from lisdata.tagger.features import hash_forms
 from lisdata.tagger.network import NUM_NONTERMINALS, NUM_TERMINALS
+from lisdata.torch_threads import one_thread
 
 if TYPE_CHECKING:
     from lisdata.tagger.network import HexatagNetwork
@@ -93,17 +93,6 @@ def find_precision() -> Precision:
 def describe_arithmetic() -> str:
     """Return what decides a score's last bits, and so, now and then, a tag."""
     return f"torch {torch.__version__}, {find_precision()}"
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute on one thread: batches are too small for more, and worker processes stand side by side."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def iter_batches(lengths: Int64, num_words: int, order: Int64 | None = None) -> Iterator[Int64]:

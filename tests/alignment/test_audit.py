@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 
 import lisdata
 from lisdata.alignment import AuditReport, audit, fact_files
+from lisdata.contents import Role, entity
 from lisdata.errors import PlanError
+from lisdata.schema import StructureKind
 from lisdata.selection import sample
 from lisdata.shards import write_structures
 from lisdata.sources import delimited_rows
+from lisdata.structure import Incidence, Instance, Occurrence, Structure
 
 SAMPLES = {
     "conllu": "treebank",
@@ -59,6 +62,55 @@ def test_the_export_of_a_sample_has_lost_nothing(exported: Callable[..., tuple[P
     assert report.ok, report.to_dict()
     assert sum(level.totals[0] for level in report.levels) > 0
     assert report.records[0] == report.records[1]
+
+
+FILTERS: list[dict[str, Any]] = [
+    {"truthy": True},
+    {"language": ("en",)},
+    {"property": ("P31",)},
+    {"truthy": True, "language": ("de",), "property": ("P31", "P127")},
+    {"group": "statement", "language": ("en",)},
+]
+
+
+@pytest.mark.parametrize("options", FILTERS, ids=str)
+def test_what_a_conversion_left_out_is_not_lost_by_the_export(
+    exported: Callable[..., tuple[Path, Path]], options: dict[str, Any]
+) -> None:
+    data, back = exported("wikidata", **options)
+    assert any(name.endswith("left out") for info in lisdata.open(data).inputs for name in info.report or {})
+
+    report = audit(data, back)
+
+    assert report.ok, report.to_dict()
+
+
+def test_a_loss_beside_what_was_left_out_is_found(exported: Callable[..., tuple[Path, Path]]) -> None:
+    data, back = exported("wikidata", truthy=True, language=("en",))
+    path = next(back.iterdir()) if back.is_dir() else back
+    text = path.read_text(encoding="utf-8")
+    assert text.count("the Heron") == 1
+    path.write_text(text.replace("the Heron", "a Heron"), encoding="utf-8")
+
+    found = differences(audit(data, back))
+
+    assert found == {"contents": (1, 1), "instances": (1, 1), "incidences": (1, 1)}
+
+
+def test_a_role_that_is_called_as_a_note_is_compared_in_other_data(tmp_path: Path) -> None:
+    for name in "ab":
+        structure = Structure(
+            record_id="r",
+            kind=StructureKind.HYPEREDGES,
+            occurrences=(Occurrence(content=entity(name)),),
+            instances=(Instance(label="entity"),),
+            incidences=(Incidence(occurrence=0, instance=0, role=Role("entity", "dropped")),),
+        )
+        write_structures(tmp_path / name, [structure])
+
+    found = differences(audit(tmp_path / "a", tmp_path / "b"))
+
+    assert found == {"contents": (1, 1), "instances": (1, 1), "incidences": (1, 1)}
 
 
 def test_a_lost_qualifier_is_found(exported: Callable[..., tuple[Path, Path]]) -> None:

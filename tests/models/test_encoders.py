@@ -15,15 +15,14 @@ from small_encoders import (
     LENGTH,
     NT_DR,
     T_NT_DR,
-    VOCABULARY,
     Config,
     build_random,
     build_tiny,
     draw_batch,
-    logits,
     name_of,
     untagged,
 )
+from small_sipe import VOCABULARY, logits
 
 from lisdata.models import MODELS
 from lisdata.models.deberta import bucket_offsets

@@ -5,19 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_transformer_xl import naive_logits
-from small_transformer_xl import (
-    CONFIGS,
-    IN_LAYERS,
-    LENGTH,
-    VOCABULARY,
-    WIDTH,
-    WITH_TAGS,
-    build_random,
-    build_tiny,
-    draw_batch,
-    logits,
-    name_of,
-)
+from small_sipe import VOCABULARY, WIDTH, logits
+from small_transformer_xl import CONFIGS, IN_LAYERS, LENGTH, WITH_TAGS, build_random, build_tiny, draw_batch, name_of
 from torch import Tensor
 
 from lisdata.models import relative_attention

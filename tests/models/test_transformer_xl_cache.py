@@ -6,7 +6,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_transformer_xl import CONFIGS, LENGTH, Batch, build_random, draw_batch, logits, name_of
+from small_sipe import Batch, logits
+from small_transformer_xl import CONFIGS, LENGTH, build_random, draw_batch, name_of
 
 from lisdata.models.transformer_xl import TransformerXl
 from lisdata.models.transformer_xl_cache import TransformerXlCache

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from small_taggers import drawn_network
 
 from lisdata.hexatag import TreeFault, decode_batch, tag_trees
-from lisdata.tagger.prediction import find_precision, iter_batches, one_thread, places_of, predict
+from lisdata.tagger.prediction import find_precision, iter_batches, places_of, predict
 
 NETWORK = drawn_network()
 SENTENCES = st.lists(st.lists(st.sampled_from(["a", "bb", "The", "9", "x-y"]), max_size=9), max_size=8)
@@ -61,14 +61,6 @@ def test_a_very_long_sentence_takes_time_in_proportion() -> None:
     found = predict(NETWORK, ["word"] * 5_000, np.array([0, 5_000]))
 
     assert tag_trees(found.head, np.array([0, 5_000]), lift=False).fault.tolist() == [TreeFault.NONE]
-
-
-def test_threads_are_given_back() -> None:
-    before = torch.get_num_threads()
-    with one_thread():
-        assert torch.get_num_threads() == 1
-
-    assert torch.get_num_threads() == before
 
 
 @pytest.mark.parametrize(("capabilities", "precision"), [({"amx_bf16": True}, "bf16"), ({}, "fp32"), (None, "fp32")])

@@ -1,4 +1,4 @@
-"""How many threads a run may use."""
+"""How many threads torch may use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold torch at one thread: two runs side by side take less time than two after each other on two threads."""
+    """Hold torch at one thread: processes side by side take less time than one after another on all threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -54,7 +54,7 @@ class ContentColumns:
         for numbers in groups.values():
             distinct, found = number_texts([self._columns[number][1] for number in numbers])
             for number, column in zip(numbers, found, strict=True):
-                rows[number] = np.where(column == NO_ROW, column, column + np.uint32(first))
+                rows[number] = np.where(column == NO_ROW, column, column + np.uint32(first)) if first else column
             lexicals.append(distinct)
             first += len(distinct)
         contents = self._to_arrow(list(groups), lexicals)

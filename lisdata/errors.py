@@ -31,23 +31,27 @@ class BadRecordError(LisDataError):
     """One record of a source cannot be converted.
 
     `begin` and `end` are the record's place in the decompressed file, `data` its bytes when the source has them at
-    hand: so it can be quarantined byte for byte.
+    hand: so it can be quarantined byte for byte. `is_all` where it is all that the run was to read.
     """
 
     def __init__(
         self, place: Place, *, expected: str, found: str, begin: int, end: int, data: bytes | None = None
     ) -> None:
         self.place, self.expected, self.found, self.begin, self.end = place, expected, found, begin, end
-        self.data = data
+        self.data, self.is_all = data, False
         shown = found if len(found) <= _MAX_SHOWN else f"{found[:_MAX_SHOWN]}... ({len(found)} characters)"
         super().__init__(f"{place}: expected {expected}, found {shown}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _bad_record, (self.place, self.expected, self.found, self.begin, self.end, self.data)
+        return _bad_record, (self.place, self.expected, self.found, self.begin, self.end, self.data, self.is_all)
 
 
-def _bad_record(place: Place, expected: str, found: str, begin: int, end: int, data: bytes | None) -> BadRecordError:
-    return BadRecordError(place, expected=expected, found=found, begin=begin, end=end, data=data)
+def _bad_record(
+    place: Place, expected: str, found: str, begin: int, end: int, data: bytes | None, is_all: bool
+) -> BadRecordError:
+    error = BadRecordError(place, expected=expected, found=found, begin=begin, end=end, data=data)
+    error.is_all = is_all
+    return error
 
 
 class SchemaError(LisDataError):

@@ -11,20 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import fsspec
 import xxhash
-from fsspec.implementations.local import LocalFileSystem
 
-from lisdata.decompression import (
-    MAX_EXPANSION,
-    SMALL_EXPANSION_BYTES,
-    decompressed,
-    find_compression,
-    without_compression,
-)
+from lisdata.decompression import MAX_EXPANSION, SMALL_EXPANSION_BYTES, decompressed, find_compression
 from lisdata.errors import BadRecordError, Place, PlanError
+from lisdata.input_paths import expand_path, file_system
 from lisdata.seek_points import BEGIN, SeekIndex, SeekPoint, find_seek_points
 
 MEBIBYTE = 1 << 20
@@ -32,7 +26,6 @@ BLOCK_BYTES = 16 * MEBIBYTE
 MAX_LINE_BYTES = 256 * MEBIBYTE
 WHOLE_DIGEST_BYTES = 64 * MEBIBYTE
 _LOOKS = 3
-DATASET_MARK = b'"format": "lisdata-'  # in every plan and manifest of this project, even a damaged one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,13 +224,13 @@ def find_inputs(
     """Return the files at `paths` (files, folders, fsspec URLs and globs), in a stable order.
 
     A folder gives its files whose names end in one of `suffixes`, a compression suffix taken off, but no hidden ones
-    (below .git, .cache) unless named themselves. `exclude` is the output folder: a run never reads what it writes, nor
-    datasets that lie below a folder. The second of two files called x.txt is named 2/x.txt. The files are numbered and
-    named behind those of `after`; one that `leave_out` is true of is left out.
+    (below .git, .cache) unless named themselves; what else it has is told in a log. `exclude` is the output folder: a
+    run never reads what it writes, nor datasets that lie below a folder. The second of two files called x.txt is named
+    2/x.txt. The files are numbered and named behind those of `after`; one that `leave_out` is true of is left out.
     """
     found: list[tuple[str, str]] = []
     for path in paths:
-        found.extend(_expand(path, suffixes, exclude))
+        found.extend(expand_path(path, suffixes, exclude))
     if not found:
         outside = "" if exclude is None else f", outside of {exclude}"
         wanted = f"looked for files that end in {', '.join(suffixes)}{outside}"
@@ -285,46 +278,9 @@ def is_unchanged(file: InputFile) -> bool:
         return False
 
 
-def _expand(path: str, suffixes: tuple[str, ...], exclude: str | None) -> list[tuple[str, str]]:
-    if not path:
-        raise PlanError("expected a file or folder, got an empty path")
-    fs, root = _file_system(path)
-    if fs.isdir(root):
-        everything = fs.find(root)
-        if isinstance(fs, LocalFileSystem):
-            everything = [p for p in everything if fs.isfile(p)]  # no pipes or devices
-        datasets = tuple(p[: p.rindex("/") + 1] for p in everything if _is_mark_of_dataset(fs, p))
-        outside = (p for p in everything if not p.startswith(datasets))
-        below = sorted(p for p in outside if without_compression(p.lower()).endswith(suffixes))
-        named = [(p[len(root) :].lstrip("/"), p) for p in below]
-        found = [(name, p) for name, p in named if not any(part.startswith(".") for part in name.split("/"))]
-    elif fs.exists(root):
-        found = [(root.rsplit("/", 1)[-1], root)]
-    elif any(c in path for c in "*?["):
-        matches = sorted(m for m in fs.glob(root) if fs.isfile(m))
-        found = [(m.rsplit("/", 1)[-1], m) for m in matches]
-    else:
-        raise PlanError(f"{path}: no such file or folder")
-    is_local = isinstance(fs, LocalFileSystem)
-    is_excluded = _is_below(fs, exclude) if exclude is not None else None
-    kept = [(name, p) for name, p in found if is_excluded is None or not is_excluded(p)]
-    return [(name, p if is_local else fs.unstrip_protocol(p)) for name, p in kept]
-
-
-def _file_system(path: str) -> tuple[Any, str]:
-    """Return the file system of a path or URL, and the path in it."""
-    if "://" not in path:  # names such as Foo::Bar.txt and file:x.txt are no URLs
-        return LocalFileSystem(), os.path.abspath(os.path.expanduser(path)).replace(os.sep, "/")
-    try:
-        fs, root = fsspec.core.url_to_fs(path)
-    except (ImportError, ValueError) as error:  # no such protocol, or its library is not installed
-        raise PlanError(f"{path}: {error}") from error
-    return fs, root
-
-
 def time_of_change(path: str) -> str | None:
     """Return what the file system says of when an input last changed, if it says anything."""
-    fs, name = _file_system(path)
+    fs, name = file_system(path)
     info = fs.info(name)
     found = info.get("mtime") or info.get("ETag") or info.get("etag") or info.get("LastModified")
     return None if found is None else str(found)
@@ -340,26 +296,6 @@ def _open(path: str) -> BinaryIO:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise PlanError(f"{path}: expected a regular file, not a pipe or device; write it to a file first")
     return open(path, "rb")
-
-
-def _is_below(fs: Any, folder: str) -> Callable[[str], bool]:
-    """Return what tells whether a file lies in `folder`, by whatever names and links the two are reached."""
-    other, root = _file_system(folder)
-    if fs.protocol != other.protocol:
-        return lambda path: False
-    if not isinstance(fs, LocalFileSystem):
-        return lambda path: path.startswith(root.rstrip("/") + "/")
-
-    def whole(path: str) -> str:
-        return os.path.join(os.path.normcase(os.path.realpath(path)), "")
-
-    real_root = whole(root)
-    return lambda path: whole(path).startswith(real_root)
-
-
-def _is_mark_of_dataset(fs: Any, path: str) -> bool:
-    """Tell whether a file is the plan or the manifest of a dataset of lisdata."""
-    return path.endswith(("/plan.json", "/manifest.json")) and DATASET_MARK in fs.cat_file(path)
 
 
 def _is_utf8(name: str) -> bool:

@@ -46,6 +46,26 @@ def test_a_bad_file_is_refused_by_place_expected_and_found(case: BadInput, tmp_p
 
 
 @each_bad_input
+def test_a_way_around_a_bad_record_is_told_where_the_file_has_others(case: BadInput, tmp_path: Path) -> None:
+    _, said = convert(case, tmp_path)
+
+    assert ("--on-error quarantine" in said) == (case.bad is not None)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_way_around_a_bad_file_is_told_where_there_are_others(workers: int, tmp_path: Path) -> None:
+    for name in ("a.db", "b.db"):
+        (tmp_path / name).write_bytes(b"no database " * 200)
+    said = []
+    for names in (("a.db",), ("a.db", "b.db")):
+        arguments = [*(str(tmp_path / name) for name in names), "--to", str(tmp_path / f"data-{len(names)}")]
+        said.append(CliRunner().invoke(main, ["convert", "sql", *arguments, "--workers", str(workers)]).output)
+
+    assert all("expected an SQLite database, found file is not a database" in output for output in said)
+    assert ["--on-error quarantine" in output for output in said] == [False, True]
+
+
+@each_bad_input
 def test_the_good_records_survive_a_quarantine_and_counts_balance(case: BadInput, tmp_path: Path) -> None:
     code, said = convert(case, tmp_path, "--on-error", "quarantine")
 

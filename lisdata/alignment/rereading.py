@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
 from lisdata.conversion import convert
 from lisdata.decompression import without_compression
-from lisdata.errors import PlanError
+from lisdata.errors import BadRecordError, PlanError
 from lisdata.exporters.targets import target_names
 from lisdata.registry import TellingExporter, load_converter, load_exporter, load_source, names
 from lisdata.shards import IncidenceDataset, InputInfo
@@ -43,10 +43,36 @@ def read_export(
         source = _source_of(entry["source"], path)
         if source == entry["source"]:
             entry = entry | {"options": entry["options"] | dict(told)}
-        convert(source, links, to / f"{number}.lis", options=_options_of(entry, source, options))
+        _convert_again(source, links, to / f"{number}.lis", entry, options)
         found.append(IncidenceDataset(to / f"{number}.lis"))
         numbers += [info.index for info in infos]
     return tuple(found), numbers
+
+
+def _convert_again(
+    source: str, files: list[str], to: Path, origin: Mapping[str, Any], given: Mapping[str, Any]
+) -> None:
+    """Convert the files of an export; ValueError for one that needs what exports have in them (`_spared`)."""
+    known = _known_options(source)
+    spared = [name for name in _spared(known, given) if origin["options"].get(name)]
+    origin = {**origin, "options": {k: v for k, v in origin["options"].items() if k not in spared}}
+    try:
+        convert(source, files, to, options=_options_of(origin, source, given))
+    except BadRecordError as error:
+        if not spared:
+            raise
+        asked = " and ".join(f"--option {name}=VALUE" for name in spared)
+        raise ValueError(f"{error}; an export by lisdata needs none, for other files give `audit` {asked}") from error
+
+
+def _spared(known: Iterable[Field[Any]], given: Mapping[str, Any]) -> list[str]:
+    """Return the options that were not given again and that an export is read without."""
+    return [option.name for option in known if option.metadata.get("is_spared") and option.name not in given]
+
+
+def _known_options(source: str) -> tuple[Field[Any], ...]:
+    found = load_source(source)
+    return (*fields(found.options_type), *fields(load_converter(found.converter).options_type))
 
 
 def _found_options(dataset: IncidenceDataset, info: InputInfo) -> tuple[tuple[str, Any], ...]:
@@ -108,8 +134,7 @@ def _options_of(origin: Mapping[str, Any], name: str, given: Mapping[str, Any]) 
     Of another source than the conversion's, those that it has too. HTML without its bytes came out as UTF-8, or with
     what tells its encoding.
     """
-    source = load_source(name)
-    known = (*fields(source.options_type), *fields(load_converter(source.converter).options_type))
+    known = _known_options(name)
     options = {**origin["options"], **origin.get("converter_options", {})}
     if name != origin["source"]:
         options = {option.name: options[option.name] for option in known if option.name in options}
@@ -122,7 +147,9 @@ def _options_of(origin: Mapping[str, Any], name: str, given: Mapping[str, Any]) 
                 f"source {name}: expected option {option.name} (it was {options[option.name]!r}), "
                 f"which `audit` takes as --option {option.name}=VALUE: {reason}"
             )
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()} | dict(given)
+    lists = {option.name for option in known if isinstance(option.default, tuple)}
+    found = {name: (value,) if name in lists and isinstance(value, str) else value for name, value in given.items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in (options | found).items()}
 
 
 def _why_asked(option: Field[Any]) -> str | None:

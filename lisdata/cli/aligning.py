@@ -179,14 +179,16 @@ def audit(
         click.get_current_context().exit(1)
 
 
-def _settings(options: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _settings(options: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+    """Return the options by name; one that is given several times as all of its values."""
+    found: dict[str, tuple[str, ...]] = {}
     for option in options:
         name, equals, value = option.partition("=")
         if not name or not equals:
             raise click.BadParameter(f"expected NAME=VALUE, got {option!r}", param_hint="--option")
-        found[name.replace("-", "_")] = value
-    return found
+        name = name.replace("-", "_")
+        found[name] = (*found.get(name, ()), value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 def _print_audit(report: AuditReport) -> None:

@@ -67,7 +67,7 @@ class CleanGroup(click.Group):
         except LisDataError as error:
             say(f"Error: {error}", err=True)
             advice = getattr(self._called(ctx).command, "bad_record_advice", "")
-            if advice and isinstance(error, BadRecordError):
+            if advice and isinstance(error, BadRecordError) and not error.is_all:
                 say(advice, err=True)
             ctx.exit(1)
         except BrokenPipeError:

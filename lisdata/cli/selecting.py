@@ -71,7 +71,6 @@ def split(dataset: Path, to: Path, shares: tuple[str, ...], kinds: tuple[str, ..
     Weights that sum to less than 1 leave the rest out. With --by content, structures that show contents of two shares
     are in none.
     """
-    from lisdata.cli.printing import print_manifest
     from lisdata.cli.progress import run_progress
     from lisdata.selection import shares as selection
     from lisdata.shards import IncidenceDataset
@@ -88,7 +87,7 @@ def split(dataset: Path, to: Path, shares: tuple[str, ...], kinds: tuple[str, ..
     with run_progress("split") as show:
         manifests = selection.split(dataset, to, weights, on_progress=show, **settings)
     for name, manifest in manifests.items():
-        print_manifest(to / name, manifest)
+        _print_chosen(to / name, manifest)
     left_out = selection.count_left_out(IncidenceDataset(dataset), selection.split_choices(weights, **chosen))[""]
     if left_out:
         say(f"in none: {left_out:,} structures")
@@ -207,11 +206,20 @@ def reshard(tokens: Path, to: Path, **settings: Any) -> None:
 
 
 def _run(label: str, to: Path, function: Callable[..., dict[str, Any]], dataset: Path, **settings: Any) -> None:
-    from lisdata.cli.printing import print_manifest
     from lisdata.cli.progress import run_progress
 
     with run_progress(label) as show:
         manifest = function(dataset, to, on_progress=show, **settings)
+    _print_chosen(to, manifest)
+
+
+def _print_chosen(to: Path, manifest: dict[str, Any]) -> None:
+    """Print what was written; what tells how an input was written is not counted as a structure."""
+    from lisdata.cli.printing import print_manifest
+    from lisdata.selection.selecting import count_records
+
+    if "structures" in manifest["counts"]:
+        manifest = manifest | {"counts": manifest["counts"] | {"structures": count_records(manifest)}}
     print_manifest(to, manifest)
 
 

@@ -16,8 +16,8 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def tell_compilation() -> None:
-    """Have large files that are read ahead told on stderr, and kernels compiled where that is a terminal."""
-    for name in ("lisdata.conversion", *(("lisdata.kernels",) if sys.stderr.isatty() else ())):
+    """Have files left out or read ahead told on stderr, and kernels compiled where that is a terminal."""
+    for name in ("lisdata.inputs", "lisdata.conversion", *(("lisdata.kernels",) if sys.stderr.isatty() else ())):
         logger = logging.getLogger(name)
         if not logger.handlers:
             logger.addHandler(_Teller())

@@ -13,7 +13,7 @@ import numpy as np
 from lisdata.conversion.config import unit_bytes
 from lisdata.conversion.fold import add_counts
 from lisdata.conversion.slices import planned_slice
-from lisdata.errors import LisDataError, PlanError
+from lisdata.errors import BadRecordError, LisDataError, PlanError
 from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, is_unchanged, time_of_change
 from lisdata.records import ParsedDocument, Records
 from lisdata.registry import DocumentSource, Reject, Source, load_converter, load_source
@@ -58,6 +58,8 @@ def convert_unit(
         rejects.abort()
         if isinstance(error, LisDataError):  # which what was put in the place of an input may look like
             refuse_changes([piece.file for piece in slices])
+        if isinstance(error, BadRecordError) and len(files) == 1:
+            error.is_all = _is_whole(error, slices[0], source)
         raise
     rejected, reject_files = rejects.close()
     outputs = {name: entry for part in entries for name, entry in part.pop("files").items()}
@@ -69,6 +71,12 @@ def convert_unit(
     digests = [slice_ | {"digest": _digest(piece)} for slice_, piece in zip(unit["slices"], slices, strict=True)]
     found |= {"prefixes": prefixes} if prefixes else {}
     return found | {"reports": {file: report for file, report in reports.items() if report}, "read": digests}
+
+
+def _is_whole(error: BadRecordError, piece: InputSlice, source: Source) -> bool:
+    """Tell whether a bad record is its whole file; how long a compressed one is says a source that reads it whole."""
+    is_known = piece.file.compression is None or not source.splits
+    return is_known and piece.end is None and error.begin == 0 and 0 <= piece.file.size <= error.end
 
 
 def _digest(piece: InputSlice) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,12 +41,6 @@ class FlatStructures:
     instance: UInt32
     sigma: UInt32
     position: Int64
-
-    def followed_by(self, others: FlatStructures) -> FlatStructures:
-        """Return these structures and then the others."""
-        return FlatStructures(
-            **{f.name: np.concatenate((getattr(self, f.name), getattr(others, f.name))) for f in fields(self)}
-        )
 
     def to_arrow(
         self,

@@ -66,9 +66,9 @@ class TablesConverter:
         columns = [_join_rows(rows_of, added) for added in cells]
         columns = [np.where(rows == NO_ROW, rows_of[null], rows) for rows in columns]
         columns += [_join_rows(rows_of, added) for added in beside]
-        structures = _rows_to_structures(records, options.rows_per_structure, columns, keys, labels)
-        if said:
-            structures = _dialect_to_structure(records, rows_of[dialect], said, labels).followed_by(structures)
+        row_labels = _label_rows(records, keys, labels)
+        first = _dialect_to_structure(records, rows_of[dialect], said, labels)
+        structures = _add_rows(first, records, options.rows_per_structure, columns, row_labels)
         rows = structures.to_arrow(StructureKind.TABLE, records.file)
         return StructureBatch(structures=rows, contents=table, labels=labels.to_arrow())
 
@@ -156,22 +156,46 @@ def _say_dialect(records: RowRecords) -> Iterable[tuple[str, str, int]]:
             yield side, str(one).lower() if isinstance(one, bool) else str(one), position
 
 
-def _rows_to_structures(
-    records: RowRecords, rows_per_structure: int, columns: list[UInt32], keys: tuple[Key, ...], labels: LabelBuilder
-) -> FlatStructures:
-    """Return the structures of the rows; `columns` hold the content of each row, NO_ROW where there is none."""
-    table, num_rows = records.table, records.num_records
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowLabels:
+    """Codes of what all rows of a table are labelled with: the instance, and role and position of each column."""
+
+    instance: int
+    roles: UInt32
+    positions: npt.NDArray[np.int64]
+
+
+def _label_rows(records: RowRecords, keys: tuple[Key, ...], labels: LabelBuilder) -> _RowLabels:
+    table = records.table
     roles = [column_role(table.name, column) for column in table.columns] + [key.role(table.name) for key in keys]
-    codes = np.array([labels.role(role) for role in roles], np.uint32)
-    positions = np.array([0] * len(table.columns) + [key.position for key in keys], np.int64)
+    return _RowLabels(
+        roles=np.array([labels.role(role) for role in roles], np.uint32),
+        positions=np.array([0] * len(table.columns) + [key.position for key in keys], np.int64),
+        instance=labels.code(LabelKind.INSTANCE, table.name),
+    )
+
+
+def _add_rows(
+    first: FlatStructures, records: RowRecords, rows_per_structure: int, columns: list[UInt32], labels: _RowLabels
+) -> FlatStructures:
+    """Return the structures of the rows behind `first`.
+
+    `columns` hold the content of each row, NO_ROW where there is none.
+    """
+    num_rows = records.num_records
     tau = np.stack(columns, axis=1)
     is_there = tau != NO_ROW
     are_all_there = bool(is_there.all())
 
-    def of_cells(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what the cells that are there have; `values` may stand for all cells of a row or a column."""
+    def of_cells(before: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return `before`, then what the cells that are there have; `values` may stand for all of a row or a column."""
         spread = np.broadcast_to(values, tau.shape)
-        return spread.ravel() if are_all_there else spread[is_there]
+        if not are_all_there:
+            return np.concatenate((before, spread[is_there]))
+        joined = np.empty(len(before) + spread.size, before.dtype)
+        joined[: len(before)] = before
+        joined[len(before) :].reshape(spread.shape)[:] = spread
+        return joined
 
     starts = np.arange(0, num_rows, rows_per_structure)
     ends = np.minimum(starts + rows_per_structure, num_rows)
@@ -180,28 +204,34 @@ def _rows_to_structures(
         num_cells = np.add.reduceat(num_cells, starts)
     in_row = np.arange(len(columns), dtype=np.uint32)
     in_structure = (np.arange(num_rows) % rows_per_structure).astype(np.uint32)
+    occurrence = (
+        of_cells(first.occurrence, in_row)
+        if are_all_there and rows_per_structure == 1
+        else np.concatenate((first.occurrence, count_from_zero(num_cells)))
+    )
     return FlatStructures(
-        begin=records.begin[starts],
-        end=records.end[ends - 1],
-        num_occurrences=num_cells,
-        num_instances=ends - starts,
-        num_incidences=num_cells,
-        tau=of_cells(tau),
-        label=np.full(num_rows, labels.code(LabelKind.INSTANCE, table.name), np.uint32),
-        ordinal=records.ordinal,
-        occurrence=of_cells(in_row) if are_all_there and rows_per_structure == 1 else count_from_zero(num_cells),
-        instance=of_cells(in_structure[:, None]),
-        sigma=of_cells(codes),
-        position=of_cells(positions),
+        begin=np.concatenate((first.begin, records.begin[starts])),
+        end=np.concatenate((first.end, records.end[ends - 1])),
+        num_occurrences=np.concatenate((first.num_occurrences, num_cells)),
+        num_instances=np.concatenate((first.num_instances, ends - starts)),
+        num_incidences=np.concatenate((first.num_incidences, num_cells)),
+        tau=of_cells(first.tau, tau),
+        label=np.concatenate((first.label, np.full(num_rows, labels.instance, np.uint32))),
+        ordinal=np.concatenate((first.ordinal, records.ordinal)),
+        occurrence=occurrence,
+        instance=of_cells(first.instance, in_structure[:, None]),
+        sigma=of_cells(first.sigma, labels.roles),
+        position=of_cells(first.position, labels.positions),
     )
 
 
 def _dialect_to_structure(
     records: RowRecords, contents: UInt32, said: list[tuple[str, str, int]], labels: LabelBuilder
 ) -> FlatStructures:
-    """Return the one structure that says how the bytes of these rows are written."""
-    begin, end = (np.array([records.dialect[name]], np.uint64) for name in ("begin", "end"))
-    one, num_facts = np.ones(1, np.int64), np.array([len(said)])
+    """Return the one structure that says how the bytes of these rows are written; none where nothing is said."""
+    begin, end = (np.array([records.dialect[name]] if said else [], np.uint64) for name in ("begin", "end"))
+    one = np.ones(len(begin), np.int64)
+    num_facts = one * len(said)
     return FlatStructures(
         begin=begin,
         end=end,
@@ -209,8 +239,8 @@ def _dialect_to_structure(
         num_instances=one,
         num_incidences=num_facts,
         tau=contents,
-        label=np.array([labels.code(LabelKind.INSTANCE, DIALECT)], np.uint32),
-        ordinal=np.zeros(1, np.uint64),
+        label=np.array([labels.code(LabelKind.INSTANCE, DIALECT) for _ in one], np.uint32),
+        ordinal=np.zeros(len(one), np.uint64),
         occurrence=np.arange(len(said), dtype=np.uint32),
         instance=np.zeros(len(said), np.uint32),
         sigma=np.array([labels.role(Role(DIALECT, side)) for side, _, _ in said], np.uint32),

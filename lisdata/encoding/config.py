@@ -26,7 +26,7 @@ class EncodeConfig:
         default=CHARACTERS,
         metadata=_help(
             "chars, or a local file: a tokenizers JSON (also .gz), a folder of one or of vocab.json and merges.txt, "
-            "or a characters.json"
+            "a NAME.vocab.json or NAME.merges.txt with the other beside it (byte-level BPE), or a characters.json"
         ),
     )
     vocabulary: str | None = field(

@@ -15,6 +15,15 @@ _LITERAL = re.compile(
     r"|NULL|TRUE|FALSE|CURRENT_(TIME|DATE|TIMESTAMP)",
     re.IGNORECASE,
 )
+_TYPE = re.compile(r"[A-Za-z_]\w*( [A-Za-z_]\w*)*( ?\( ?[+-]?\d+(\.\d+)?( ?, ?[+-]?\d+(\.\d+)?)? ?\))?", re.ASCII)
+# Words that SQLite takes for no name where they are not quoted.
+_RESERVED = re.compile(
+    r"\b(ADD|ALL|ALTER|AND|AS|AUTOINCREMENT|BETWEEN|CASE|CHECK|COLLATE|COMMIT|CONSTRAINT|CREATE|CROSS|DEFAULT|DEFERRABLE"
+    r"|DELETE|DISTINCT|DROP|ELSE|ESCAPE|EXCEPT|EXISTS|FOREIGN|FROM|FULL|GENERATED|GROUP|HAVING|IN|INDEX|INDEXED|INNER"
+    r"|INSERT|INTERSECT|INTO|IS|ISNULL|JOIN|LEFT|LIMIT|NATURAL|NOT|NOTHING|NOTNULL|NULL|ON|OR|ORDER|OUTER|PRIMARY"
+    r"|REFERENCES|RETURNING|RIGHT|SELECT|SET|TABLE|THEN|TO|TRANSACTION|UNION|UNIQUE|UPDATE|USING|VALUES|WHEN|WHERE)\b",
+    re.IGNORECASE,
+)
 
 
 def create_table(table: SqlTable, losses: Counter[str]) -> str:
@@ -22,10 +31,12 @@ def create_table(table: SqlTable, losses: Counter[str]) -> str:
     losses.update(dict(table.left_out))
     losses["views written as tables"] += table.is_view
     inline_key = table.primary_key if table.autoincrement and len(table.primary_key) == 1 else ()
-    parts = [_column(column, column.name in inline_key, losses) for column in table.columns]
+    key_name = _constraint(table.primary_key_name)
+    parts = [_column(column, key_name if column.name in inline_key else None, losses) for column in table.columns]
     if table.primary_key and not inline_key:
-        parts.append(f"PRIMARY KEY ({_names(table.primary_key)})")
-    parts += [f"UNIQUE ({_names(index.columns)})" for index in table.indexes if index.is_constraint]
+        parts.append(f"{key_name}PRIMARY KEY ({_names(table.primary_key)})")
+    uniques = [index for index in table.indexes if index.is_constraint]
+    parts += [f"{_constraint(index.name)}UNIQUE ({_names(index.columns)})" for index in uniques]
     parts += [_foreign_key(entry) for entry in table.foreign_keys]
     options = [name for name, is_so in (("WITHOUT ROWID", table.without_rowid), ("STRICT", table.is_strict)) if is_so]
     return f"CREATE TABLE {quote_name(table.name)} ({', '.join(parts)}) {', '.join(options)}"
@@ -53,12 +64,13 @@ def create_indexes(table: SqlTable) -> list[str]:
     return statements
 
 
-def _column(column: SqlColumn, is_inline_key: bool, losses: Counter[str]) -> str:
+def _column(column: SqlColumn, key_name: str | None, losses: Counter[str]) -> str:
+    """Return a column's SQL; it is an AUTOINCREMENT key where `key_name` says how that begins."""
     words = [quote_name(column.name)]
     if column.declared:
-        words.append(quote_name(column.declared))
-    if is_inline_key:
-        words.append("PRIMARY KEY AUTOINCREMENT")
+        words.append(_declared(column.declared))
+    if key_name is not None:
+        words.append(f"{key_name}PRIMARY KEY AUTOINCREMENT")
     if column.not_null:
         words.append("NOT NULL")
     if column.default is not None and not column.generated:
@@ -69,10 +81,21 @@ def _column(column: SqlColumn, is_inline_key: bool, losses: Counter[str]) -> str
     return " ".join(words)
 
 
+def _declared(text: str) -> str:
+    """Return a declared type, in quotes unless SQLite reads the same without; it is a text from the input."""
+    return text if _TYPE.fullmatch(text) and not _RESERVED.search(text) else quote_name(text)
+
+
+def _constraint(name: str | None) -> str:
+    return f"CONSTRAINT {quote_name(name)} " if name else ""
+
+
 def _foreign_key(entry: SqlKey) -> str:
     key = entry.key
     references = f" ({_names(key.references)})" if key.references else ""
-    words = [f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {quote_name(key.table)}{references}"]
+    words = [
+        f"{_constraint(entry.name)}FOREIGN KEY ({_names(key.columns)}) REFERENCES {quote_name(key.table)}{references}"
+    ]
     for when, action in (("ON UPDATE", entry.on_update), ("ON DELETE", entry.on_delete)):
         if action in _ACTIONS[1:]:
             words.append(f"{when} {action}")

@@ -87,6 +87,15 @@ def inner(function: F) -> F:
     return compiled
 
 
+def inlined(function: F) -> F:
+    """Make a function a part of its caller, which is the only one: it is not compiled by itself too.
+
+    What a compiled function calls is optimized once more with it, so that deep calls take long to compile.
+    """
+    compiled: F = numba.njit(function, nogil=True, error_model="numpy", inline="always")
+    return compiled
+
+
 def _load_u64(typing_context: Any, data: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])

@@ -13,7 +13,19 @@ import pyarrow as pa
 from numba import types
 
 from lisdata.kernels.arrays import binary_array
-from lisdata.kernels.compiled import BYTES, INT64S, OUT_BYTES, OUT_UINT32S, inner, kernel, load_u64, store_u64
+from lisdata.kernels.characters import has_byte
+from lisdata.kernels.compiled import (
+    BYTES,
+    INT64S,
+    OUT_BYTES,
+    OUT_UINT32S,
+    UINT64S,
+    count_trailing_zeros,
+    inner,
+    kernel,
+    load_u64,
+    store_u64,
+)
 
 UInt8 = npt.NDArray[np.uint8]
 UInt32 = npt.NDArray[np.uint32]
@@ -25,6 +37,7 @@ NO_QUOTE = -1
 MAX_BYTES = (1 << 31) - 1
 MAX_FAULTS = 1024
 _OVERWRITTEN = 8
+_REPEAT = np.uint64(0x0101_0101_0101_0101)
 
 _PLAIN, _DELIMITER, _NEWLINE, _RETURN, _QUOTE = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3), np.uint8(4)
 
@@ -99,20 +112,27 @@ class Scan:
 
 
 @inner
-def _skip_plain(data: Any, at: Any, classes: Any) -> Any:
+def _skip_plain(data: Any, at: Any, classes: Any, marks: Any) -> Any:
+    while at + 8 <= len(data):
+        word = load_u64(data, at)
+        found = has_byte(word, marks[0]) | has_byte(word, marks[1]) | has_byte(word, marks[2])
+        found |= has_byte(word, marks[3])
+        if found != 0:
+            return at + np.int64(count_trailing_zeros(found) >> np.uint64(3))
+        at += 8
     while at < len(data) and classes[data[at]] == _PLAIN:
         at += 1
     return at
 
 
 @inner
-def _quoted_end(data: Any, at: Any, classes: Any) -> Any:
+def _quoted_end(data: Any, at: Any, classes: Any, marks: Any) -> Any:
     """Return (place of the closing quote or -1, doubled quotes, flags) of a cell whose text begins at `at`."""
     doubled = 0
     flag = QUOTED
     last = -1
     while last < 0:
-        at = _skip_plain(data, at, classes)
+        at = _skip_plain(data, at, classes, marks)
         if at >= len(data):
             break
         if classes[data[at]] == _QUOTE:
@@ -149,7 +169,7 @@ def _ending(kind: Any, following: Any, final: Any, quoted: Any) -> Any:
 
 @inner
 def _scan_row(
-    data: Any, at: Any, final: Any, classes: Any, cell: Any, num_columns: Any,
+    data: Any, at: Any, final: Any, classes: Any, marks: Any, cell: Any, num_columns: Any,
     begin: Any, end: Any, size: Any, flags: Any,
 ) -> Any:  # fmt: skip
     """Return (outcome, where the row ends or the error stands, cells found, length of the line ending)."""
@@ -159,13 +179,13 @@ def _scan_row(
         flag, doubled, first = np.uint8(0), 0, at
         if at < len(data) and classes[data[at]] == _QUOTE:
             first = at + 1
-            last, doubled, flag = _quoted_end(data, first, classes)
+            last, doubled, flag = _quoted_end(data, first, classes, marks)
             if last < 0:
                 outcome = _OPEN_QUOTE if final else _CUT
                 break
             at = last + 1
         else:
-            last = at = _skip_plain(data, at, classes)
+            last = at = _skip_plain(data, at, classes, marks)
         kind = np.int64(classes[data[at]]) if at < len(data) else -1
         following = np.int64(data[at + 1]) if at + 1 < len(data) else -1
         outcome, width, row_ends = _ending(kind, following, final, flag != 0)
@@ -182,11 +202,11 @@ _SCAN_RESULT: Any = types.UniTuple(types.int64, 4)  # type: ignore[no-untyped-ca
 
 
 @kernel(_SCAN_RESULT(
-    BYTES, types.int64, types.boolean, BYTES, types.int64,
+    BYTES, types.int64, types.boolean, BYTES, UINT64S, types.int64,
     OUT_UINT32S, OUT_UINT32S, OUT_UINT32S, OUT_BYTES, OUT_UINT32S, OUT_BYTES, types.Array(types.int64, 2, "C"),
 ))  # fmt: skip
 def _scan(
-    data: Any, at: Any, final: Any, classes: Any, num_columns: Any,
+    data: Any, at: Any, final: Any, classes: Any, marks: Any, num_columns: Any,
     begin: Any, end: Any, size: Any, flags: Any, row_begin: Any, ending: Any, faults: Any,
 ) -> Any:  # fmt: skip
     """Return (rows, faults, begin of the row not come to, place of its open quote or -1)."""
@@ -194,7 +214,7 @@ def _scan(
     opened = -1
     while at < len(data) and rows < len(row_begin) and bad < len(faults):
         outcome, reached, found, width = _scan_row(
-            data, at, final, classes, rows * num_columns, num_columns, begin, end, size, flags
+            data, at, final, classes, marks, rows * num_columns, num_columns, begin, end, size, flags
         )
         if outcome == _CUT:
             opened = reached if reached < len(data) and classes[data[reached]] == _QUOTE else -1
@@ -245,8 +265,10 @@ def scan_cells(
     flags = np.empty(len(begin), np.uint8)
     row_begin, ending = np.empty(room + 1 if max_rows is None else room, np.uint32), np.empty(room + 1, np.uint8)
     faults = np.empty((MAX_FAULTS, 5), np.int64)
+    classes = _classes(delimiter, quote)
+    marks = np.resize(np.flatnonzero(classes != _PLAIN), 4).astype(np.uint64) * _REPEAT
     rows, bad, next_row, opened = _scan(
-        data, at, final, _classes(delimiter, quote), num_columns, begin, end, size, flags, row_begin, ending, faults
+        data, at, final, classes, marks, num_columns, begin, end, size, flags, row_begin, ending, faults
     )
     flat: dict[str, npt.NDArray[Any]] = {"begin": begin, "end": end, "size": size, "flags": flags}
     by_row: dict[str, Any] = {name: a[: rows * num_columns].reshape(rows, num_columns) for name, a in flat.items()}

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from lisdata.kernels.compiled import BYTES, OUT_INT64S, UINT64S, inner, kernel
+from lisdata.kernels.characters import has_byte
+from lisdata.kernels.compiled import BYTES, OUT_INT64S, UINT64S, count_trailing_zeros, inner, kernel, load_u64
 
 UInt8 = npt.NDArray[np.uint8]
 
@@ -21,6 +22,7 @@ _LINK, _NO_NAME = 0, -1
 _MAX_NAME = 8
 _CHARACTERS = 64
 _MAX_ALIKE = 3
+_LESSES = np.uint64(0x0101_0101_0101_0101 * 60)
 
 _ENDS_NAME, _SPACE, _QUOTE, _EQUALS = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
 _CLASSES = np.zeros(256, np.uint8)
@@ -44,6 +46,19 @@ class TagWeights(NamedTuple):
     options: int
     formatting: int
     are_plain: bool
+
+
+@inner
+def _next_tag(data: Any, at: Any) -> Any:
+    """Return where the next "<" is, or the end."""
+    while at + 8 <= len(data):
+        found = has_byte(load_u64(data, at), _LESSES)
+        if found != 0:
+            return at + np.int64(count_trailing_zeros(found) >> np.uint64(3))
+        at += 8
+    while at < len(data) and data[at] != 60:
+        at += 1
+    return at
 
 
 @inner
@@ -99,10 +114,10 @@ def _are_plain_attributes(data: Any, at: Any, end: Any) -> Any:
 def _weigh(data: Any, names: Any, bare: Any, out: Any) -> None:
     """Write (longest, joined, options, formatting, links, tags that are not plain); `bare` is scratch, one a name."""
     at = 0
-    while at < len(data):
-        if data[at] != 60:
-            at += 1
-            continue
+    while True:
+        at = _next_tag(data, at)
+        if at >= len(data):
+            break
         first = at = at + 1
         while at < len(data) and data[at] != 60 and data[at] != 62:
             at += 1

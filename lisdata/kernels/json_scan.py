@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,17 @@ from numba import types
 
 from lisdata.kernels.arrays import binary_array
 from lisdata.kernels.compiled import BYTES, INT64S, OUT_BYTES, OUT_INT64S, inner, kernel
+from lisdata.kernels.json_lexemes import (
+    ESCAPED,
+    JsonFault,
+    JsonToken,
+    after_space,
+    code_point,
+    put_utf8,
+    scan_literal,
+    scan_number,
+    utf8_length,
+)
 
 UInt8 = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
@@ -20,54 +30,15 @@ Int64 = npt.NDArray[np.int64]
 
 MAX_BYTES = (1 << 31) - 1
 
-
-class JsonToken(IntEnum):
-    """What a token is: a value, or the name of the member whose value is the next token."""
-
-    OBJECT = 0
-    ARRAY = 1
-    STRING = 2
-    INTEGER = 3  # neither fraction nor exponent
-    NUMBER = 4
-    TRUE = 5
-    FALSE = 6
-    NULL = 7
-    KEY = 8
-
-
-class JsonFault(IntEnum):
-    """What is expected where a document stops being JSON."""
-
-    NONE = 0
-    VALUE = 1
-    ITEM_OR_END = 2  # after [
-    KEY_OR_END = 3  # after {
-    KEY = 4
-    COLON = 5
-    COMMA_OR_BRACKET = 6
-    COMMA_OR_BRACE = 7
-    END = 8
-    QUOTE = 9
-    NO_CONTROL = 10
-    ESCAPE = 11
-    HEX = 12
-    DIGIT = 13
-
-
 # Kernels compare plain numbers: enum members are slow there.
-_OBJECT, _ARRAY, _STRING, _INTEGER, _NUMBER, _TRUE, _FALSE, _NULL, _KEY = map(int, JsonToken)
-_OK, _VALUE, _ITEM_OR_END, _KEY_OR_END, _ONLY_KEY, _COLON, _IN_ARRAY, _IN_OBJECT, _END = range(9)
-_QUOTE, _NO_CONTROL, _ESCAPE, _HEX, _DIGIT = range(9, 14)
+_OBJECT, _ARRAY, _STRING, _KEY = map(int, (JsonToken.OBJECT, JsonToken.ARRAY, JsonToken.STRING, JsonToken.KEY))
+_OK, _VALUE, _ITEM_OR_END, _KEY_OR_END, _ONLY_KEY, _COLON, _IN_ARRAY, _IN_OBJECT, _END = map(int, tuple(JsonFault)[:9])
+_QUOTE, _NO_CONTROL, _ESCAPE, _HEX = map(int, tuple(JsonFault)[9:13])
 _AFTER = _END  # the state after a value, whatever it stands in
 
 _PLAIN_CHARACTER = np.ones(256, np.uint8)  # of a string: neither quote, backslash nor control character
 _PLAIN_CHARACTER[:32] = 0
 _PLAIN_CHARACTER[[34, 92]] = 0
-_HEX_VALUE = np.full(256, 255, np.uint8)
-for _digits in (b"0123456789abcdef", b"0123456789ABCDEF"):
-    _HEX_VALUE[list(_digits)] = np.arange(16)
-_ESCAPED = np.zeros(256, np.uint8)  # what stands for the character behind a backslash
-_ESCAPED[list(b'"\\/bfnrt')] = list(b'"\\/\b\f\n\r\t')
 
 _INT32S = types.Array(types.int32, 1, "C", readonly=True)
 _OUT_INT32S = types.Array(types.int32, 1, "C")
@@ -97,56 +68,6 @@ class JsonTokens:
 
 
 @inner
-def _after_space(data: Any, at: Any, stop: Any) -> Any:
-    while at < stop and (data[at] == 32 or data[at] == 10 or data[at] == 13 or data[at] == 9):
-        at += 1
-    return at
-
-
-@inner
-def _hex4(data: Any, at: Any, stop: Any) -> Any:
-    """Return the value of four hexadecimal digits, -1 where they are not."""
-    if at + 4 > stop:
-        return np.int64(-1)
-    value = np.int64(0)
-    for index in range(at, at + 4):
-        digit = np.int64(_HEX_VALUE[data[index]])
-        if digit == 255:
-            return np.int64(-1)
-        value = value * 16 + digit
-    return value
-
-
-@inner
-def _low_surrogate(data: Any, at: Any, stop: Any) -> Any:
-    """Return the low surrogate that the escape at `at` stands for, -1 where there is none."""
-    if at + 6 > stop or data[at] != 92 or data[at + 1] != 117:
-        return np.int64(-1)
-    value = _hex4(data, at + 2, stop)
-    return value if 0xDC00 <= value <= 0xDFFF else np.int64(-1)
-
-
-@inner
-def _code_point(data: Any, at: Any, stop: Any) -> Any:
-    r"""Return (code point, length) of the \u escape at `at`, -1 for one that is none; a lone surrogate is itself."""
-    value = _hex4(data, at + 2, stop)
-    if 0xD800 <= value <= 0xDBFF:
-        low = _low_surrogate(data, at + 6, stop)
-        if low >= 0:
-            return 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00), 12
-    return value, 6
-
-
-@inner
-def _utf8_length(value: Any) -> Any:
-    if value < 0x80:
-        return 1
-    if value < 0x800:
-        return 2
-    return 3 if value < 0x10000 else 4
-
-
-@inner
 def _scan_string(data: Any, at: Any, stop: Any) -> Any:
     """Return (fault, where the string ends or is wrong, bytes of its text) of the string whose quote is at `at`."""
     size, at = 0, at + 1
@@ -163,67 +84,16 @@ def _scan_string(data: Any, at: Any, stop: Any) -> Any:
         if byte != 92:
             return _NO_CONTROL, at, size
         if at + 1 < stop and data[at + 1] == 117:
-            value, length = _code_point(data, at, stop)
+            value, length = code_point(data, at, stop)
             if value < 0:
                 return _HEX, at, size
-            size += _utf8_length(value)
+            size += utf8_length(value)
             at += length
-        elif at + 1 < stop and _ESCAPED[data[at + 1]]:
+        elif at + 1 < stop and ESCAPED[data[at + 1]]:
             size += 1
             at += 2
         else:
             return _ESCAPE, at, size
-
-
-@inner
-def _after_digits(data: Any, at: Any, stop: Any) -> Any:
-    while at < stop and 48 <= data[at] <= 57:
-        at += 1
-    return at
-
-
-@inner
-def _scan_number(data: Any, at: Any, stop: Any) -> Any:
-    """Return (fault, where the number ends or is wrong, kind)."""
-    kind = _INTEGER
-    if data[at] == 45:
-        at += 1
-    last = at + 1 if at < stop and data[at] == 48 else _after_digits(data, at, stop)
-    if last == at:
-        return _DIGIT, at, kind
-    at = last
-    if at < stop and data[at] == 46:
-        kind = _NUMBER
-        last = _after_digits(data, at + 1, stop)
-        if last == at + 1:
-            return _DIGIT, last, kind
-        at = last
-    if at < stop and (data[at] | 32) == 101:
-        kind = _NUMBER
-        at += 1
-        if at < stop and (data[at] == 43 or data[at] == 45):
-            at += 1
-        last = _after_digits(data, at, stop)
-        if last == at:
-            return _DIGIT, at, kind
-        at = last
-    return _OK, at, kind
-
-
-@inner
-def _scan_literal(data: Any, at: Any, stop: Any) -> Any:
-    """Return (fault, end, kind) of true, false or null."""
-    byte = data[at]
-    if byte == 116 and at + 4 <= stop and data[at + 1] == 114 and data[at + 2] == 117 and data[at + 3] == 101:
-        return _OK, at + 4, _TRUE
-    if byte == 110 and at + 4 <= stop and data[at + 1] == 117 and data[at + 2] == 108 and data[at + 3] == 108:
-        return _OK, at + 4, _NULL
-    if (
-        byte == 102 and at + 5 <= stop
-        and data[at + 1] == 97 and data[at + 2] == 108 and data[at + 3] == 115 and data[at + 4] == 101
-    ):  # fmt: skip
-        return _OK, at + 5, _FALSE
-    return _VALUE, at, _NULL
 
 
 @inner
@@ -234,9 +104,9 @@ def _scan_scalar(data: Any, at: Any, stop: Any) -> Any:
         fault, last, size = _scan_string(data, at, stop)
         return fault, last, size, _STRING
     if byte == 45 or 48 <= byte <= 57:
-        fault, last, kind = _scan_number(data, at, stop)
+        fault, last, kind = scan_number(data, at, stop)
     else:
-        fault, last, kind = _scan_literal(data, at, stop)
+        fault, last, kind = scan_literal(data, at, stop)
     return fault, last, last - at, kind
 
 
@@ -254,7 +124,7 @@ def _scan_document(data: Any, at: Any, stop: Any, tokens: Any, count: Any) -> An
     outer = np.int64(-1)
     state = _VALUE
     while True:
-        at = _after_space(data, at, stop)
+        at = after_space(data, at, stop)
         byte = np.int64(data[at]) if at < stop else np.int64(-1)
         if state == _AFTER:
             if outer < 0:
@@ -279,7 +149,7 @@ def _scan_document(data: Any, at: Any, stop: Any, tokens: Any, count: Any) -> An
                 return count, fault, last
             _put(tokens, count, at, last, length, outer, _KEY)
             count += 1
-            at = _after_space(data, last, stop)
+            at = after_space(data, last, stop)
             if at >= stop or data[at] != 58:
                 return count, _COLON, at
             at += 1
@@ -340,14 +210,6 @@ def scan_json(data: UInt8, first: Int64, last: Int64) -> JsonTokens:
     )
 
 
-@inner
-def _put_utf8(out: Any, target: Any, value: Any, length: Any) -> None:
-    for index in range(length - 1, 0, -1):
-        out[target + index] = 0x80 | (value & 0x3F)
-        value >>= 6
-    out[target] = value if length == 1 else value | ((0xF00 >> length) & 0xFF)
-
-
 @kernel(types.void(BYTES, _INT32S, _INT32S, INT64S, types.int64, OUT_BYTES))
 def _take(data: Any, begin: Any, end: Any, offsets: Any, quotes: Any, out: Any) -> None:
     for row in range(len(begin)):
@@ -363,13 +225,13 @@ def _take(data: Any, begin: Any, end: Any, offsets: Any, quotes: Any, out: Any) 
                 at += 1
                 target += 1
             elif data[at + 1] == 117:
-                value, length = _code_point(data, at, stop)
-                size = _utf8_length(value)
-                _put_utf8(out, target, value, size)
+                value, length = code_point(data, at, stop)
+                size = utf8_length(value)
+                put_utf8(out, target, value, size)
                 at += length
                 target += size
             else:
-                out[target] = _ESCAPED[data[at + 1]]
+                out[target] = ESCAPED[data[at + 1]]
                 at += 2
                 target += 1
 

@@ -10,7 +10,17 @@ import pyarrow as pa
 from numba import types
 
 from lisdata.kernels.arrays import binary_buffers, fixed_binary
-from lisdata.kernels.compiled import BYTES, INT64S, OUT_BYTES, OUT_UINT64S, inner, kernel, load_u64, multiply_high
+from lisdata.kernels.compiled import (
+    BYTES,
+    INT64S,
+    OUT_BYTES,
+    OUT_UINT64S,
+    inner,
+    kernel,
+    load_u64,
+    multiply_high,
+    store_u64,
+)
 from lisdata.schema import KEY_TYPE, NO_ROW
 
 SYMBOL_COLUMNS = ("datatype", "language", "scope")
@@ -145,12 +155,16 @@ def _hash_long(data: Any, length: Any, secret: Any, lanes: Any) -> Any:
 @inner
 def _append_field(message: Any, at: Any, data: Any, begin: Any, end: Any) -> Any:
     message[at] = 1
-    length = end - begin
-    for byte in range(8):
-        message[at + 1 + byte] = (length >> (8 * byte)) & 0xFF
-    for index in range(length):
-        message[at + 9 + index] = data[begin + index]
-    return at + 9 + length
+    store_u64(message, at + 1, np.uint64(end - begin))
+    at += 9
+    stop = at + end - begin
+    while at < stop and begin + 8 <= len(data):  # eight bytes at a time: those behind the field are written later
+        store_u64(message, at, load_u64(data, begin))
+        at += 8
+        begin += 8
+    for index in range(stop - at):
+        message[at + index] = data[begin + index]
+    return stop
 
 
 @inner
@@ -205,13 +219,13 @@ def content_keys(
     Content r spells lexical_data[lexical_offsets[r] : lexical_offsets[r + 1]]; `symbols` (N, 3) holds its datatype,
     language and scope as numbers into the symbols, NO_ROW for null.
     """
-    used = symbols[symbols != NO_ROW]
-    if len(used) and int(used.max()) >= len(symbol_offsets) - 1:
-        raise ValueError(f"a content names label {int(used.max())} of {len(symbol_offsets) - 1}")
-    longest_symbol = int(np.diff(symbol_offsets).max(initial=0))
-    room = 10 + int(np.diff(lexical_offsets).max(initial=0)) + 3 * (9 + longest_symbol)
-    out = np.empty((len(kind), 16), np.uint8)
     symbols = np.ascontiguousarray(symbols, np.uint32)
+    num_named = int((symbols + np.uint32(1)).max(initial=0))  # NO_ROW becomes 0
+    if num_named > len(symbol_offsets) - 1:
+        raise ValueError(f"a content names label {num_named - 1} of {len(symbol_offsets) - 1}")
+    longest_symbol = int(np.diff(symbol_offsets).max(initial=0))
+    room = 18 + int(np.diff(lexical_offsets).max(initial=0)) + 3 * (9 + longest_symbol)
+    out = np.empty((len(kind), 16), np.uint8)
     message, lanes = np.empty(room, np.uint8), np.empty(8, np.uint64)
     _content_keys(
         kind, lexical_offsets, lexical_data, symbols, symbol_offsets, symbol_data, _SECRET, message, lanes, out

@@ -20,9 +20,11 @@ from lisdata.kernels.compiled import (
     OUT_INT64S,
     OUT_UINT32S,
     OUT_UINT64S,
+    UINT64S,
     inner,
     kernel,
     load_u64,
+    store_u64,
 )
 from lisdata.kernels.spans import first_bytes, hash_of, new_slots, number_in, take_slot
 from lisdata.schema import NO_ROW
@@ -64,7 +66,7 @@ def _number_hashed(table: Any, data: Any, begin: Any, end: Any, hashed: Any) -> 
     """Return what `number_of` does, of a text whose hash is known."""
     slots, offsets, known, count = table
     mask = np.uint64(len(slots) - 1)
-    slot = hashed & mask
+    slot = (hashed >> np.uint64(32)) & mask
     number = number_in(slots, slot)
     while number >= 0:
         if slots[slot] >> np.uint64(32) == hashed >> np.uint64(32):
@@ -74,10 +76,12 @@ def _number_hashed(table: Any, data: Any, begin: Any, end: Any, hashed: Any) -> 
         slot = (slot + np.uint64(1)) & mask
         number = number_in(slots, slot)
     number = count[0]
-    target, source = known[offsets[number] : offsets[number] + end - begin], data[begin:end]
-    for index in range(len(target)):
-        target[index] = source[index]
-    offsets[number + 1] = offsets[number] + end - begin
+    at = offsets[number]
+    offsets[number + 1] = at + end - begin
+    while begin < end:
+        store_u64(known, at, load_u64(data, begin))
+        begin += 8
+        at += 8
     take_slot(slots, slot, hashed, number)
     count[0] = number + 1
     return number
@@ -89,12 +93,16 @@ def has_room(table: Any, more: Any) -> Any:
     return 2 * (table[3][0] + more) <= len(table[0])
 
 
-@kernel(types.void(OUT_UINT64S, OUT_INT64S, OUT_BYTES, types.int64))
-def _fill(slots: Any, offsets: Any, known: Any, count: Any) -> None:
+@kernel(types.void(UINT64S, OUT_UINT64S))
+def _fill(old: Any, slots: Any) -> None:
+    """Put what stands in the `old` slots into free ones: the half of a hash that a slot holds says where it belongs."""
     mask = np.uint64(len(slots) - 1)
-    for number in range(count):
-        hashed = hash_of(known, offsets[number], offsets[number + 1])
-        slot = hashed & mask
+    for index in range(len(old)):
+        hashed = old[index]
+        number = number_in(old, index)
+        if number < 0:
+            continue
+        slot = (hashed >> np.uint64(32)) & mask
         while number_in(slots, slot) >= 0:
             slot = (slot + np.uint64(1)) & mask
         take_slot(slots, slot, hashed, number)
@@ -124,8 +132,8 @@ class TextTable:
         while 2 * (len(self) + more) > size:
             size *= 4
         if size > len(self._slots):
-            self._slots = new_slots(size)
-            _fill(self._slots, self._offsets, self._known, len(self))
+            old, self._slots = self._slots, new_slots(size)
+            _fill(old, self._slots)
 
     def to_arrow(self) -> pa.LargeBinaryArray:
         """Return the texts by number, without a copy."""
@@ -151,7 +159,7 @@ def _number(table: Any, data: Any, offsets: Any, is_null: Any, hashes: Any, rows
         for index in range(size):
             hashes[index] = hash_of(data, offsets[row + index], offsets[row + index + 1])
         for index in range(size):
-            rows[row + index] = slots[hashes[index] & mask] & np.uint64(NO_ROW)
+            rows[row + index] = slots[(hashes[index] >> np.uint64(32)) & mask] & np.uint64(NO_ROW)
         for index in range(size):
             if len(is_null) and is_null[row + index]:
                 rows[row + index] = NO_ROW

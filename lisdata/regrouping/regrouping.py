@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from lisdata.conversion import ConvertConfig, Paths, convert, plan_conversion
 from lisdata.engines import Engine, EngineName
 from lisdata.errors import PlanError, RunError
-from lisdata.inputs import DATASET_MARK
+from lisdata.input_paths import DATASET_MARK
 from lisdata.locks import LOCK, hold_lock
 from lisdata.paths import StrPath
 from lisdata.regrouping.jobs import SPILLS, RegroupJobs, fold_again, fold_spills, plan_jobs

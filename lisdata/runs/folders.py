@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lisdata.errors import PlanError
-from lisdata.inputs import DATASET_MARK
+from lisdata.input_paths import DATASET_MARK
 from lisdata.locks import LOCK, hold_lock
 from lisdata.runs.job import PLAN, RUN
 from lisdata.shards.manifest import MANIFEST

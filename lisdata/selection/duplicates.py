@@ -30,6 +30,7 @@ from lisdata.selection.fingerprints import (
 from lisdata.selection.selecting import check_target, select
 from lisdata.selection.taking import Bools
 from lisdata.shards import IncidenceDataset, Part
+from lisdata.shards.companions import find_companions
 from lisdata.shards.manifest import MANIFEST, file_entry
 
 Int64 = npt.NDArray[np.int64]
@@ -91,11 +92,13 @@ def deduplicate(
 
 
 def count_firsts(dataset: str | Path, *, by: By = "facts", similarity: float = SIMILARITY) -> tuple[int, int]:
-    """Return how many structures `deduplicate` would keep, and how many there are."""
+    """Return how many structures `deduplicate` would keep, and how many there are; see `count_taken`."""
     _check(by, similarity)
     source = IncidenceDataset(dataset)
     with TemporaryDirectory() as scratch:
-        return int(np.count_nonzero(_find_firsts(source, by, similarity, Path(scratch)))), len(source)
+        is_first = _find_firsts(source, by, similarity, Path(scratch))
+    is_record = np.concatenate([np.zeros(0, np.bool_), *(~find_companions(source, part) for part in source.parts)])
+    return int(np.count_nonzero(is_first & is_record)), int(np.count_nonzero(is_record))
 
 
 def _check(by: str, similarity: float) -> None:

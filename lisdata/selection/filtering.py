@@ -16,6 +16,7 @@ from lisdata.errors import LisDataError
 from lisdata.kernels.arrays import one_array
 from lisdata.runs import JsonDict, OnProgress
 from lisdata.schema import StructureKind
+from lisdata.selection.comparisons import Kind, as_number, find_mixed, quoted
 from lisdata.selection.role_columns import is_role, refuse_unknown_roles, role_column, spelled
 from lisdata.selection.selecting import select
 from lisdata.selection.taking import Bools
@@ -25,6 +26,9 @@ _READ = (
     "record_id", "kind", "tau", "document", "instance_label", "incidence", "sigma", "head", "terminal", "shape",
     "source",
 )  # fmt: skip
+_NUMBERS = ("begin", "end", "num_occurrences", "num_instances", "num_incidences", "num_bytes")
+_TEXTS = ("record_id", "kind", "input", "text")
+_KINDS_OF_COLUMNS: dict[str, Kind] = {**dict.fromkeys(_NUMBERS, "number"), **dict.fromkeys(_TEXTS, "text")}
 _KINDS = pa.array([kind.label for kind in StructureKind], pa.large_string())
 
 _OPERANDS: dict[str, tuple[str, ...]] = {
@@ -142,9 +146,12 @@ def _parse(expression: str) -> tuple[Any, list[str]]:
     if unknown:
         roles = 'roles in double quotes ("RELATION#SIDE")'
         raise ValueError(f"there is no column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}, and {roles}")
-    joint = next(_joint_nodes(orjson.loads(condition.meta.serialize(format="json"))), None)
+    tree = orjson.loads(condition.meta.serialize(format="json"))
+    joint = next(_joint_nodes(tree), None)
     if joint is not None:
         raise ValueError(f"expected a condition on each structure by itself, got {expression!r} ({joint})")
+    if mixed := find_mixed(tree, _KINDS_OF_COLUMNS):
+        raise ValueError(f"{expression}: {mixed}")
     return condition, names
 
 
@@ -176,11 +183,22 @@ def _evaluated(table: Any, condition: Any, expression: str) -> Bools:
     try:
         values = table.select(condition.alias("taken")).get_column("taken")
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{expression!r}: {error}") from error
+        said = next(iter(str(error).splitlines()), "")  # what follows is the expression as polars has it
+        raise ValueError(f"{expression}: {said}{_advice(condition, said)}") from error
     if values.dtype != pl.Boolean:
         raise ValueError(f"expected a condition, got {expression!r}, which gives {values.dtype}")
     taken: Bools = values.fill_null(False).to_numpy().astype(np.bool_)
     return taken
+
+
+def _advice(condition: Any, said: str) -> str:
+    """Return what may help where an expression fails that has columns of roles in it."""
+    roles = [name for name in condition.meta.root_names() if is_role(name)]
+    if not roles:
+        return ""
+    if "conversion from" in said:
+        return "; BIGINT and DOUBLE hold more than INTEGER, and TRY_CAST gives NULL where a text is no number"
+    return f"; columns of roles are text, and numbers so: {as_number(quoted(roles[0]))}"
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
@@ -241,6 +259,5 @@ _MAKERS: dict[str, Maker] = {
 def _polars_types() -> dict[str, Any]:
     import polars as pl
 
-    numbers = ("begin", "end", "num_occurrences", "num_instances", "num_incidences", "num_bytes")
-    types: dict[str, Any] = dict.fromkeys(COLUMNS, pl.String) | dict.fromkeys(numbers, pl.Int64)
+    types: dict[str, Any] = dict.fromkeys(COLUMNS, pl.String) | dict.fromkeys(_NUMBERS, pl.Int64)
     return types | dict.fromkeys(("instances", "roles", "contents"), pl.List(pl.String)) | {"has_tags": pl.Boolean}

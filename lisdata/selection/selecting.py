@@ -39,13 +39,21 @@ def check_target(source: Path, target: Path) -> None:
 
 
 def count_taken(dataset: IncidenceDataset, choice: Choice) -> tuple[int, int]:
-    """Return how many structures would be taken, and how many there are."""
-    taken, inputs_taken = 0, find_inputs_taken(dataset, partial(choice.is_taken, dataset))
+    """Return how many structures would be taken, and how many there are, but what tells how an input was written."""
+    taken = total = 0
     for part in dataset.parts:
-        is_taken = with_companions(dataset, part, choice.is_taken(dataset, part), inputs_taken)
-        taken += int(np.count_nonzero(is_taken))
+        is_record = ~find_companions(dataset, part)
+        taken += int(np.count_nonzero(choice.is_taken(dataset, part) & is_record))
+        total += int(np.count_nonzero(is_record))
         part.release()
-    return taken, len(dataset)
+    return taken, total
+
+
+def count_records(manifest: JsonDict) -> int:
+    """Return how many structures a selection has, but what tells how an input was written."""
+    in_memory = (part["counts"]["structures"] for part in manifest["parts"] if part["inputs"][0] == part["inputs"][1])
+    count: int = sum(entry["records"]["converted"] for entry in manifest["inputs"]) + sum(in_memory)
+    return count
 
 
 def select(

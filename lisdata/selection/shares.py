@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,7 +18,7 @@ from lisdata.schema import ContentKind
 from lisdata.selection.selecting import Choice, select
 from lisdata.selection.taking import Bools
 from lisdata.shards import IncidenceDataset, Part
-from lisdata.shards.companions import file_numbers, find_companions, find_inputs_taken, with_companions
+from lisdata.shards.companions import file_numbers, find_companions
 
 UInt64 = npt.NDArray[np.uint64]
 By = Literal["record", "input", "content"]
@@ -244,15 +243,17 @@ def split_choices(
 
 
 def count_left_out(dataset: IncidenceDataset, choices: Mapping[str, Choice]) -> dict[str, int]:
-    """Return how many structures each share would have, and how many ("") are in none."""
+    """Return how many structures each share would have, and how many ("") are in none.
+
+    What tells how an input was written is not counted: it goes with each share of the input.
+    """
     counts = dict.fromkeys([*choices, ""], 0)
-    taken = {name: find_inputs_taken(dataset, partial(choice.is_taken, dataset)) for name, choice in choices.items()}
     for part in dataset.parts:
-        left_out = np.ones(part.counts["structures"], np.bool_)
+        left_out = is_record = ~find_companions(dataset, part)
         for name, choice in choices.items():
-            is_taken = with_companions(dataset, part, choice.is_taken(dataset, part), taken[name])
+            is_taken = choice.is_taken(dataset, part) & is_record
             counts[name] += int(np.count_nonzero(is_taken))
-            left_out &= ~is_taken
+            left_out = left_out & ~is_taken
         counts[""] += int(np.count_nonzero(left_out))
         part.release()
     return counts

@@ -146,12 +146,20 @@ class ShardWriter:
         ]
         numbered = pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
         rows, is_new = self._keys.find_or_add(contents.column("key"))
+        symbols = _symbol_columns(numbered)
+        if is_new.all():
+            self._keep(numbered, symbols)
+            return rows
         if is_new.any():
-            self._contents.append(numbered if is_new.all() else numbered.filter(pa.array(is_new)))
-            self._symbols.append(_symbol_columns(self._contents[-1]))
-            self._join_small_chunks()
-        self._refuse_collisions(numbered, np.flatnonzero(~is_new), rows)
+            self._keep(numbered.filter(pa.array(is_new)), symbols[:, is_new])
+        self._refuse_collisions(numbered, symbols, np.flatnonzero(~is_new), rows)
         return rows
+
+    def _keep(self, contents: pa.RecordBatch, symbols: npt.NDArray[np.uint32]) -> None:
+        if contents.num_rows:
+            self._contents.append(contents)
+            self._symbols.append(symbols)
+            self._join_small_chunks()
 
     def _join_small_chunks(self) -> None:
         """Join chunks of contents that are no longer than the one after them, so that many small batches make few."""
@@ -160,13 +168,16 @@ class ShardWriter:
             self._symbols[-2:] = [np.concatenate(self._symbols[-2:], axis=1)]
 
     def _refuse_collisions(
-        self, found: pa.RecordBatch, again: npt.NDArray[np.int64], rows: npt.NDArray[np.uint32]
+        self,
+        found: pa.RecordBatch,
+        symbols: npt.NDArray[np.uint32],
+        again: npt.NDArray[np.int64],
+        rows: npt.NDArray[np.uint32],
     ) -> None:
         """Compare the contents `again` of `found`, whose keys are known, with what their keys stood for."""
         starts = np.cumsum([0, *(len(chunk) for chunk in self._contents[:-1])])
         owner = np.searchsorted(starts, rows[again], side="right") - 1
-        symbols = _symbol_columns(found)
-        for number in np.unique(owner):
+        for number in np.flatnonzero(np.bincount(owner)):
             here = again[owner == number]
             known, known_rows = self._contents[number], rows[here].astype(np.int64) - starts[number]
             position = _first_unequal_row(known, self._symbols[number], known_rows, found, symbols, here)

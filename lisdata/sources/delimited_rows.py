@@ -105,7 +105,7 @@ class _RowReader:
         faults.sort(key=lambda fault: fault.begin)
         self._report(data, base, faults)
         records = self._to_records(self.table, base, cells, columns, faults)
-        self.lines += data.count(b"\n", 0, used)
+        self.lines += int(np.count_nonzero(view[:used] == ord("\n")))
         self.rows += cells.num_rows + len(faults)
         return records, used
 

@@ -50,19 +50,6 @@ class Dom:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    @staticmethod
-    def joined(doms: list[Dom]) -> Dom:
-        """Return the nodes of several trees, one tree after another; parents are numbers inside their own."""
-        joined = Dom()
-        for dom in doms:
-            first = len(joined)
-            joined.kinds += dom.kinds
-            joined.names += dom.names
-            joined.parents += dom.parents
-            joined.foreign |= {first + number: space for number, space in dom.foreign.items()}
-            joined.attributes |= {first + number: listed for number, listed in dom.attributes.items()}
-        return joined
-
 
 def parse_html(data: bytes, encoding: str | None = None) -> Dom:
     """Return the tree of a document in `encoding`, or in the one that it tells."""
@@ -111,7 +98,7 @@ def read_dom(parser: Any) -> Dom:
                 attributes = {name: value or "" for name, value in attributes.items()}
             attributes_of[number] = list(attributes.items())
         if foreign or tag in _FOREIGN:
-            _note_namespace(dom, number)
+            note_namespace(dom, number)
         following = node.next
         if following is not None:
             waiting.append((following, parent))
@@ -139,7 +126,7 @@ def _content_of(template: Any) -> Any:
     return fragments[0].first_child if fragments else template.first_child
 
 
-def _note_namespace(dom: Dom, number: int) -> None:
+def note_namespace(dom: Dom, number: int) -> None:
     """Note the namespace of an element, which selectolax does not tell: it follows from its name and its parent.
 
     An SVG or MathML element's children are of its namespace, but for integration points, whose children are HTML again.

@@ -16,11 +16,13 @@ from lisdata.inputs import InputFile, InputSlice
 from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import ContentKind
-from lisdata.sources.dom import Dom, NodeKind, parse_text
+from lisdata.sources.dom import NodeKind
+from lisdata.sources.dom_columns import DomColumns
 from lisdata.sources.html_depth import find_too_deep, find_too_many_reopened
-from lisdata.sources.html_encoding import decode_html
-from lisdata.sources.html_formatting import is_small, max_reopened, weighs_too_much
+from lisdata.sources.html_encoding import decode_html, html_to_utf8
+from lisdata.sources.html_formatting import is_light, is_small, max_reopened, weighs_too_much
 from lisdata.sources.html_lists import MAX_ITEMS, find_long_list, may_have_long_list
+from lisdata.sources.lexbor import parse_columns
 from lisdata.sources.whole_documents import read_document
 
 _DATATYPES = {NodeKind.COMMENT: "comment", NodeKind.DOCTYPE: "doctype", NodeKind.INSTRUCTION: "instruction"}
@@ -84,25 +86,28 @@ class HtmlSource:
         data = read_document(piece, options.max_document_bytes, reject)
         if data is None:
             return None
-        text = decode_html(data, options.encoding)
-        if _reject_costly(piece, data, text, options, reject):
+        utf8 = html_to_utf8(data, options.encoding)
+        if _reject_costly(piece, data, utf8, options, reject):
             return None
-        dom = parse_text(text)
-        return ParsedDocument(file=piece.file, size=len(data), data=data if options.keep_document else None, parsed=dom)
+        kept = data if options.keep_document else None
+        return ParsedDocument(file=piece.file, size=len(data), data=kept, parsed=parse_columns(utf8))
 
     def to_records(self, documents: list[ParsedDocument]) -> Iterator[TreeRecords]:
         """Yield the trees of documents together."""
         yield doms_to_records(documents)
 
 
-def _reject_costly(piece: InputSlice, data: bytes, text: str, options: HtmlOptions, reject: Reject) -> bool:
+def _reject_costly(piece: InputSlice, data: bytes, utf8: bytes, options: HtmlOptions, reject: Reject) -> bool:
     """Reject a document whose tree would be too deep or too large for its tags, and tell whether it is one."""
     from lisdata.kernels.html_tags import weigh_tags  # compiled on import
 
-    num_tags = data.count(b"<")
+    num_tags = int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("<")))
     if len(data) <= MAX_ITEMS and num_tags <= options.max_depth and is_small(num_tags, len(data)):
         return False
-    weights = weigh_tags(text.encode("utf-8", "surrogatepass"))
+    weights = weigh_tags(utf8)
+    if num_tags <= options.max_depth and not may_have_long_list(weights) and is_light(weights, num_tags):
+        return False
+    text = utf8.decode()
     expected, found = f"at most {options.max_depth} elements open at once (--max-depth)", "one more"
     at = find_too_deep(text, options.max_depth) if num_tags > options.max_depth else None
     long_list = find_long_list(text) if at is None and may_have_long_list(weights) else None
@@ -126,17 +131,17 @@ def doms_to_records(documents: list[ParsedDocument]) -> TreeRecords:
     An attribute is one row, role node#attr:<name>; where the name holds '#' it is two rows, node#attr.name and
     node#attr.value.
     """
-    doms: list[Dom] = [document.parsed for document in documents]
-    dom = doms[0] if len(doms) == 1 else Dom.joined(doms)
+    doms: list[DomColumns] = [document.parsed for document in documents]
+    dom = DomColumns.joined(doms)
     labels = LabelBuilder()
     contents = ContentColumns(labels)
     nodes = _add_nodes(contents, dom)
     rows = _flatten_attributes(dom, labels)
-    values = contents.add(ContentKind.TEXT, pa.array(rows.values, pa.large_string()))
-    names = contents.add(ContentKind.NAME, pa.array(list(rows.names.values()), pa.large_string()), datatype="attribute")
+    values = contents.add(ContentKind.TEXT, dom.attribute_values)
+    names = contents.add(ContentKind.NAME, rows.names, datatype="attribute")
     table, rows_of = contents.finish()
-    attribute_content = rows_of[values]
-    attribute_content[list(rows.names)] = rows_of[names]
+    attribute_content = np.empty(len(rows.roles), np.uint32)
+    attribute_content[rows.of_values], attribute_content[rows.of_names] = rows_of[values], rows_of[names]
     node_content = np.empty(len(dom), np.uint32)
     for column, where in nodes:
         node_content[where] = rows_of[column]
@@ -150,20 +155,19 @@ def doms_to_records(documents: list[ParsedDocument]) -> TreeRecords:
         contents=table,
         labels=labels.to_arrow(),
         node_offsets=np.cumsum([0, *map(len, doms)], dtype=np.int64),
-        node_parent=np.array(dom.parents, np.int64),
+        node_parent=dom.parents,
         node_content=node_content,
         node_span_begin=None,
         node_span_end=None,
         attribute_offsets=rows.offsets,
-        attribute_role=np.array(rows.roles, np.uint32),
+        attribute_role=rows.roles,
         attribute_content=attribute_content,
     )
 
 
-def _add_nodes(contents: ContentColumns, dom: Dom) -> list[tuple[int, npt.NDArray[np.int64]]]:
+def _add_nodes(contents: ContentColumns, dom: DomColumns) -> list[tuple[int, npt.NDArray[np.int64]]]:
     """Add the contents of nodes; return (column, numbers of its nodes) for each kind of node and namespace."""
-    kinds = np.array(dom.kinds, np.int64)
-    names = pa.array(dom.names, pa.large_string())
+    kinds = dom.kinds
     is_foreign = np.zeros(len(dom), bool)
     is_foreign[list(dom.foreign)] = True
     groups: list[tuple[ContentKind, str | None, npt.NDArray[np.int64]]] = []
@@ -174,45 +178,47 @@ def _add_nodes(contents: ContentColumns, dom: Dom) -> list[tuple[int, npt.NDArra
     for kind in (NodeKind.TEXT, *_DATATYPES):
         groups.append((ContentKind.TEXT, _DATATYPES.get(kind), np.flatnonzero(kinds == kind)))
     return [
-        (contents.add(kind, names.take(pa.array(where)), datatype=datatype), where)
+        (contents.add(kind, dom.names.take(pa.array(where)), datatype=datatype), where)
         for kind, datatype, where in groups
         if len(where)
     ]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _AttributeRows:
-    """Attributes one after another: `offsets` of each node's rows, and of each row its role and its value.
+    """Attributes one after another: `offsets` of each node's rows, and the role of each row.
 
-    The rows in `names` hold a name instead of a value: that of the attribute whose value is the next row.
+    Rows `of_values` hold the attributes' values, rows `of_names` the `names` of those whose values are the next rows.
     """
 
     offsets: npt.NDArray[np.int64]
-    roles: list[int] = field(default_factory=list)
-    values: list[str | None] = field(default_factory=list)
-    names: dict[int, str] = field(default_factory=dict)
+    roles: npt.NDArray[np.uint32]
+    of_values: npt.NDArray[np.int64]
+    of_names: npt.NDArray[np.int64]
+    names: pa.LargeBinaryArray
 
 
-def _flatten_attributes(dom: Dom, labels: LabelBuilder) -> _AttributeRows:
-    rows = _AttributeRows(np.zeros(len(dom) + 1, np.int64))
-    roles, values, offsets = rows.roles, rows.values, rows.offsets
-    codes: dict[str, int] = {}
-    for number, attributes in dom.attributes.items():
-        first = len(roles)
-        for name, value in attributes:
-            code = codes.get(name)
-            if code is None and "#" in name:
-                rows.names[len(roles)] = name
-                roles.append(labels.role(Role("node", "attr.name")))
-                values.append(None)
-                code = labels.role(Role("node", "attr.value"))
-            elif code is None:
-                code = codes[name] = labels.role(Role("node", f"attr:{name}"))
-            roles.append(code)
-            values.append(value)
-        offsets[number + 1] = len(roles) - first
-    np.cumsum(offsets, out=offsets)
-    return rows
+def _flatten_attributes(dom: DomColumns, labels: LabelBuilder) -> _AttributeRows:
+    from lisdata.kernels.text_table import number_texts  # compiled on import
+
+    distinct, (numbers,) = number_texts([dom.attribute_names])
+    codes = np.zeros((len(distinct), 2), np.uint32)  # roles of name and value; of values alone where names hold no '#'
+    is_named = np.zeros(len(distinct), np.bool_)
+    for number, name in enumerate(distinct.cast(pa.large_string()).to_pylist()):
+        sides = ("attr.name", "attr.value") if "#" in name else (f"attr:{name}",)
+        is_named[number] = len(sides) > 1
+        codes[number, -len(sides) :] = [labels.role(Role("node", side)) for side in sides]
+    named = np.flatnonzero(is_named[numbers])
+    of_values = np.arange(len(numbers)) + np.cumsum(is_named[numbers])
+    roles = np.empty(len(numbers) + len(named), np.uint32)
+    roles[of_values], roles[of_values[named] - 1] = codes[numbers, 1], codes[numbers[named], 0]
+    return _AttributeRows(
+        offsets=dom.attribute_offsets + np.concatenate(([0], np.cumsum(is_named[numbers])))[dom.attribute_offsets],
+        roles=roles,
+        of_values=of_values,
+        of_names=of_values[named] - 1,
+        names=dom.attribute_names.take(pa.array(named)),
+    )
 
 
 HTML = HtmlSource()

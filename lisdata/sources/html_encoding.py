@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from lisdata.sources.character_encodings import encoding_name
 
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _PRESCAN_BYTES = 1024
+_ANY_CHARSET = re.compile(rb"charset", re.IGNORECASE)
+_UTF8_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*utf-8[\s"'/>;]""", re.IGNORECASE)
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
 # Python's name of an encoding -> the one that browsers read it as.
 _READ_AS = {
@@ -35,7 +39,30 @@ _WINDOWS_1252 = {byte: text for byte in range(0x80, 0xA0) if (text := bytes((byt
 
 def decode_html(data: bytes, encoding: str | None = None) -> str:
     """Return the text of a document in `encoding`, or in the one that it tells; what is no text becomes U+FFFD."""
+    return _decode(data, encoding_of(data) if encoding is None else _read_as(encoding))
+
+
+def html_to_utf8(data: bytes, encoding: str | None = None) -> bytes:
+    """Return what `decode_html` does as UTF-8, without lone surrogates: the same bytes where they are that."""
     name = encoding_of(data) if encoding is None else _read_as(encoding)
+    if name == "utf-8" and not data.startswith(tuple(_MARKS)) and _is_utf8(data):
+        return data
+    return _decode(data, name).encode("utf-8", "ignore")
+
+
+def _is_utf8(data: bytes) -> bool:
+    import pyarrow as pa
+
+    from lisdata.kernels.arrays import binary_array
+
+    try:  # several times as fast as to decode
+        binary_array(np.array([0, len(data)]), np.frombuffer(data, np.uint8), pa.large_string()).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _decode(data: bytes, name: str) -> str:
     if name == "cp1252":
         return data.decode("latin-1").translate(_WINDOWS_1252)
     mark = next((m for m, marked in _MARKS.items() if marked == name and data.startswith(m)), b"")
@@ -48,7 +75,7 @@ def encoding_of(data: bytes) -> str:
         if data.startswith(mark):
             return name
     head = data[:_PRESCAN_BYTES]
-    for label in _declared_labels(head) if b"charset" in head.lower() else ():
+    for label in () if _tells_utf8(head) else _declared_labels(head):
         try:
             name = _read_as(label)
         except ValueError:
@@ -56,6 +83,11 @@ def encoding_of(data: bytes) -> str:
         if _ON_THE_WEB.fullmatch(name):
             return name
     return "utf-8"
+
+
+def _tells_utf8(head: bytes) -> bool:
+    """Tell, without a look at its tags, whether a document can declare no encoding but UTF-8."""
+    return b"&#" not in head and len(_ANY_CHARSET.findall(head)) == len(_UTF8_CHARSET.findall(head))
 
 
 def _read_as(label: str) -> str:

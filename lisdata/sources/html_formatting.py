@@ -41,6 +41,11 @@ def is_small(num_tags: int, size: int) -> bool:
     return num_tags * (num_tags + size // _CHARACTERS) <= _MAX_REOPENED
 
 
+def is_light(weights: TagWeights, num_tags: int) -> bool:
+    """Tell whether `weighs_too_much` needs not be asked, however long the text."""
+    return weights.are_plain and weights.formatting * num_tags <= _MAX_REOPENED
+
+
 def weighs_too_much(weights: TagWeights, num_tags: int, text: str) -> bool:
     """Tell, at next to no cost, whether `may_reopen_too_many` has to be asked."""
     return not weights.are_plain or weights.formatting * num_tags > max_reopened(text)

@@ -15,7 +15,8 @@ from lisdata.contents import LabelBuilder
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import InputFile, InputSlice
 from lisdata.kernels.arrays import binary_array
-from lisdata.kernels.json_scan import JsonFault, JsonToken, JsonTokens, scan_json, take_texts
+from lisdata.kernels.json_lexemes import JsonFault, JsonToken
+from lisdata.kernels.json_scan import JsonTokens, scan_json, take_texts
 from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import Reject
 from lisdata.schema import NO_ROW, ContentKind

@@ -42,6 +42,7 @@ class JsonldOptions(RdfOptions):
         metadata={
             "help": "URL=FILE: the context at a URL that documents name, as a file, for nothing is fetched.",
             "pin": _pinned,
+            "is_spared": True,  # exports name no context by URL
         },
     )
 

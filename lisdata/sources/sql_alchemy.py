@@ -103,10 +103,12 @@ def _read_table(inspector: Inspector, name: str, *, is_view: bool) -> SqlTable:
         return SqlTable(name=name, columns=columns, is_view=True)
     # Their names, methods and conditions are the database's own; that of a constraint comes with the constraint.
     num_indexes = sum(not entry.get("duplicates_constraint") for entry in inspector.get_indexes(name))
+    primary_key = inspector.get_pk_constraint(name)
     return SqlTable(
         name=name,
         columns=columns,
-        primary_key=tuple(inspector.get_pk_constraint(name)["constrained_columns"]),
+        primary_key=tuple(primary_key["constrained_columns"]),
+        primary_key_name=primary_key.get("name"),
         foreign_keys=tuple(_foreign_key(dict(entry)) for entry in inspector.get_foreign_keys(name)),
         indexes=tuple(_unique(dict(entry)) for entry in inspector.get_unique_constraints(name)),
         left_out=(("indexes", num_indexes),) if num_indexes else (),
@@ -134,6 +136,7 @@ def _foreign_key(entry: dict[str, Any]) -> SqlKey:
         key=key,
         on_update=str(actions.get("onupdate") or "NO ACTION").upper(),
         on_delete=str(actions.get("ondelete") or "NO ACTION").upper(),
+        name=entry.get("name"),
     )
 
 

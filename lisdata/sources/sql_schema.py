@@ -50,7 +50,7 @@ class SqlColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlIndex:
-    """An index of plain columns; `is_constraint` where it is a UNIQUE of the table's definition."""
+    """An index of plain columns; `is_constraint` where it is a UNIQUE of the table's definition, perhaps named ""."""
 
     name: str
     columns: tuple[str, ...]
@@ -66,6 +66,7 @@ class SqlKey:
     key: ForeignKey
     on_update: str = "NO ACTION"
     on_delete: str = "NO ACTION"
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ class SqlTable:
     name: str
     columns: tuple[SqlColumn, ...]
     primary_key: tuple[str, ...] = ()
+    primary_key_name: str | None = None
     foreign_keys: tuple[SqlKey, ...] = ()
     indexes: tuple[SqlIndex, ...] = ()
     without_rowid: bool = False
@@ -127,7 +129,7 @@ class SqlTable:
 def _key_from(found: dict[str, Any]) -> SqlKey:
     key = found["key"]
     foreign = ForeignKey(columns=tuple(key["columns"]), table=key["table"], references=tuple(key["references"]))
-    return SqlKey(key=foreign, on_update=found["on_update"], on_delete=found["on_delete"])
+    return SqlKey(**found | {"key": foreign})
 
 
 def _index_from(found: dict[str, Any]) -> SqlIndex:

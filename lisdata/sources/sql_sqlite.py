@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lisdata.records import ForeignKey
+from lisdata.sources.sql_constraint_names import QUOTED, ConstraintNames, read_constraint_names
 from lisdata.sources.sql_schema import SqlColumn, SqlIndex, SqlKey, SqlTable, TableReadError
 
 _MAX_ROWS = 1 << 15
@@ -26,7 +27,6 @@ _LEFT_OUT = {
     "conflict clauses": r"\bON\s+CONFLICT\b",
     "deferred foreign keys": r"(?<!NOT\s)\bDEFERRABLE\s+INITIALLY\s+DEFERRED\b",
 }
-_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def open_sqlite(path: str) -> sqlite3.Connection:
@@ -164,16 +164,18 @@ def _read_table(connection: sqlite3.Connection, name: str, *, is_view: bool) -> 
         )
         in_key += [(place, column)] if place else []
     (sql,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
-    words = _QUOTED.sub(" ", sql or "")
-    indexes, others = _read_indexes(connection, name)
+    words, names = QUOTED.sub(" ", sql or ""), read_constraint_names("" if is_view else sql)
+    indexes, others = _read_indexes(connection, name, names)
     found = {what: len(re.findall(pattern, words, re.IGNORECASE)) for what, pattern in _LEFT_OUT.items()}
     found["collations"] += _count_index_collations(connection, name)
     found |= {**others, "generated columns": sum(column.generated for column in columns)}
+    found["names of constraints"] = names.num_others
     return SqlTable(
         name=name,
         columns=tuple(columns),
         primary_key=tuple(column for _, column in sorted(in_key)),
-        foreign_keys=_read_foreign_keys(connection, name),
+        primary_key_name=names.primary_key,
+        foreign_keys=_read_foreign_keys(connection, name, names),
         indexes=indexes,
         autoincrement=bool(re.search(r"\bAUTOINCREMENT\b", words, re.IGNORECASE)),
         is_view=is_view,
@@ -181,7 +183,7 @@ def _read_table(connection: sqlite3.Connection, name: str, *, is_view: bool) -> 
     )
 
 
-def _read_foreign_keys(connection: sqlite3.Connection, name: str) -> tuple[SqlKey, ...]:
+def _read_foreign_keys(connection: sqlite3.Connection, name: str, names: ConstraintNames) -> tuple[SqlKey, ...]:
     keys: dict[int, list[tuple[Any, ...]]] = {}
     for number, *row in _pragma(connection, "foreign_key_list", name):
         keys.setdefault(number, []).append(tuple(row))
@@ -191,40 +193,46 @@ def _read_foreign_keys(connection: sqlite3.Connection, name: str) -> tuple[SqlKe
         _, table, _, _, on_update, on_delete, _ = rows[0]
         references = tuple(row[3] for row in rows if row[3] is not None)
         key = ForeignKey(columns=tuple(row[2] for row in rows), table=table, references=references)
-        found.append(SqlKey(key=key, on_update=on_update, on_delete=on_delete))
+        own_name = names.foreign_keys.get(len(found))
+        found.append(SqlKey(key=key, on_update=on_update, on_delete=on_delete, name=own_name))
     return tuple(found)
 
 
-def _read_indexes(connection: sqlite3.Connection, name: str) -> tuple[tuple[SqlIndex, ...], dict[str, int]]:
-    """Return the indexes of plain columns, and how many of others there are; that of the primary key is none of them.
+def _read_indexes(
+    connection: sqlite3.Connection, name: str, names: ConstraintNames
+) -> tuple[tuple[SqlIndex, ...], dict[str, int]]:
+    """Return the indexes of plain columns, as they were made, and how many of others there are.
+
+    That of the primary key is none of them.
 
     An index of some of the rows is a partial one, whatever its columns are.
     """
     indexes: list[SqlIndex] = []
     others = {"partial indexes": 0, "indexes of expressions": 0}
-    for _, index, is_unique, origin, is_partial in _pragma(connection, "index_list", name):
+    for _, index, is_unique, origin, is_partial in reversed(_pragma(connection, "index_list", name)):
         if origin == "pk":
             continue
         columns = [row for row in _pragma(connection, "index_xinfo", index) if row[5]]
         if is_partial or any(row[2] is None for row in columns):
             others["partial indexes" if is_partial else "indexes of expressions"] += 1
             continue
+        named = tuple(row[2] for row in columns)
         indexes.append(
             SqlIndex(
-                name=index,
-                columns=tuple(row[2] for row in columns),
+                name=names.unique.get(tuple(map(str.lower, named)), "") if origin == "u" else index,
+                columns=named,
                 descending=tuple(bool(row[3]) for row in columns),
                 is_unique=bool(is_unique),
                 is_constraint=origin == "u",
             )
         )
-    return tuple(sorted(indexes, key=lambda index: index.name)), others
+    return tuple(indexes), others
 
 
 def _count_index_collations(connection: sqlite3.Connection, table: str) -> int:
     """Return how often indexes of a table name a collation of their own."""
     query = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
-    texts = [_QUOTED.sub(" ", sql) for (sql,) in connection.execute(query, (table,))]
+    texts = [QUOTED.sub(" ", sql) for (sql,) in connection.execute(query, (table,))]
     return sum(len(re.findall(_LEFT_OUT["collations"], text, re.IGNORECASE)) for text in texts)
 
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+
+import numpy as np
 
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import BLOCK_BYTES, InputSlice
+from lisdata.kernels.entity_scanner import EntityScanner
 from lisdata.registry import Reject
 from lisdata.sources.cycle_collection import no_cycle_collection
 from lisdata.sources.lines import LineBlocks, LineLimit, find_line, line_bounds
 from lisdata.sources.wikidata_columns import EntityRecords
 from lisdata.sources.wikidata_documents import ARRAY, BOM, find_records, is_line_wise
 from lisdata.sources.wikidata_entities import EntityWriter
+from lisdata.sources.wikidata_facts import FlatFacts
 from lisdata.sources.wikidata_json import WrongRecordError, add_entity
 from lisdata.sources.wikidata_layout import WikidataOptions
+from lisdata.sources.wikidata_scanned import ScannedBlock, new_scanner
 
 RECORD = "entity"
+MIN_SCANNED_BYTES = 8 << 20
+"""Of a block: a shorter one is read by the writer alone before the scan is loaded, let alone compiled."""
 _SPACE = b" \t\r\n"
 
 
@@ -61,6 +67,7 @@ class _LineReader:
         self._piece, self._options, self._reject = piece, options, reject
         limit = LineLimit(unit=RECORD, max_bytes=options.max_document_bytes, reject=reject)
         self._blocks = LineBlocks(piece, BLOCK_BYTES, limit=limit)
+        self._scanner: EntityScanner | None = None  # from the first block on that is worth it
         self._is_first = piece.begin == 0  # until the first record
         self._is_closed = False
         self._ends_open = False  # whether a comma follows the last record
@@ -69,13 +76,30 @@ class _LineReader:
         for offset, data in self._blocks:
             writer = EntityWriter(self._options, self._piece.file.scope)
             with no_cycle_collection():
-                bounds = line_bounds(data).tolist()
-                num_good = sum(self._read_line(writer, data, b, e, offset) for b, e in pairwise(bounds))
-            if writer.columns.num_facts:
-                yield writer.columns.to_records(self._piece.file, num_good, writer.counts())
+                num_good, facts = self._read_block(writer, data, offset)
+            if len(facts.label):
+                yield writer.columns.to_records(self._piece.file, num_good, writer.counts(), facts)
         if self._ends_open and not self._is_closed and self._piece.is_last:
             nothing = EntityWriter(self._options, self._piece.file.scope).columns
             yield nothing.to_records(self._piece.file, 0, {"arrays without an end": 1})
+
+    def _read_block(self, writer: EntityWriter, data: bytes, offset: int) -> tuple[int, FlatFacts]:
+        """Return how many good records the block at `offset` has, and their facts."""
+        bounds = line_bounds(data)
+        if self._scanner is None and len(data) >= MIN_SCANNED_BYTES:
+            self._scanner = new_scanner(self._options)
+        block = ScannedBlock(None if self._is_closed else self._scanner, writer, data, offset, bounds)
+        num_good = 0
+        for line in block.lines_left():
+            self._pass(block, line)
+            num_good += self._read_line(writer, data, int(bounds[line]), int(bounds[line + 1]), offset)
+        self._pass(block, len(bounds) - 1)
+        return num_good + int(np.count_nonzero(block.is_taken)), block.facts()
+
+    def _pass(self, block: ScannedBlock, line: int) -> None:
+        """Note what the line before this one was, if it was taken by the scan."""
+        if line and block.is_taken[line - 1]:
+            self._is_first, self._ends_open = False, bool(block.has_comma[line - 1])
 
     def _read_line(self, writer: EntityWriter, data: bytes, begin: int, end: int, offset: int) -> bool:
         """Read the line data[begin:end] of the block at `offset`; tell whether it is a good record."""

@@ -17,6 +17,7 @@ from lisdata.kernels.key_table import KeyTable
 from lisdata.kernels.keys import SYMBOL_COLUMNS, keys_of_contents
 from lisdata.records import FactRecords
 from lisdata.schema import CONTENTS, NO_ROW, ContentKind, LabelKind
+from lisdata.sources.wikidata_facts import Ends, FlatFacts, offsets_of, renumbered
 
 UInt32 = npt.NDArray[np.uint32]
 Int64 = npt.NDArray[np.int64]
@@ -184,29 +185,52 @@ class EntityColumns:
         del self._placed[num_placed:], self._ranges[num_ranges:], self._entity_facts[-1:]
         self._was_undone = True
 
-    def to_records(self, file: InputFile, num_records: int, counts: dict[str, int]) -> EntityRecords:
-        """Return the table of what was gathered."""
-        contents, numbers = self._distinct_contents()
-        content, handle = numbers[_uint32(self.content)], _uint32(self._fact_handle)
-        is_named = handle != NO_ROW
-        handle[is_named] = numbers[handle[is_named]]
+    def ends(self) -> Ends:
+        """Return how much there is so far; contents of what was undone count."""
+        return Ends(len(self.lexicals), len(self.content), len(self._fact_label), len(self._begin))
+
+    def to_flat(self) -> FlatFacts:
+        """Return what was gathered as arrays."""
+        return FlatFacts(
+            group=_uint32(self.groups),
+            lexicals=_binary(self.lexicals),
+            content=_uint32(self.content),
+            role=_uint32(self.role),
+            position=self._positions(),
+            label=_uint32(self._fact_label),
+            handle=_uint32(self._fact_handle),
+            ordinal=self._ordinals(),
+            num_participants=_sizes(self._participant_ends),
+            begin=np.array(self._begin, np.uint64),
+            end=np.array(self._end, np.uint64),
+            num_facts=_sizes(self._structure_ends),
+        )
+
+    def to_records(
+        self, file: InputFile, num_records: int, counts: dict[str, int], facts: FlatFacts | None = None
+    ) -> EntityRecords:
+        """Return the table of `facts`, which are in our groups and labels, or of what was gathered."""
+        if facts is None:
+            facts = self.to_flat()
+        contents, numbers = self._distinct_contents(facts.group, facts.lexicals)
+        content, handle = numbers[facts.content], renumbered(facts.handle, numbers)
         if self._was_undone:
-            contents, renumbered = _used(contents, (content, handle[is_named]))
-            content, handle[is_named] = renumbered[content], renumbered[handle[is_named]]
+            contents, numbers = _used(contents, (content, handle[handle != NO_ROW]))
+            content, handle = numbers[content], renumbered(handle, numbers)
         return EntityRecords(
             file=file,
             contents=contents,
             labels=self.labels.to_arrow(),
-            structure_offsets=np.array(self._structure_ends, np.int64),
-            fact_label=_uint32(self._fact_label),
+            structure_offsets=offsets_of(facts.num_facts),
+            fact_label=facts.label,
             fact_handle=handle,
-            fact_ordinal=self._ordinals(),
-            begin=np.array(self._begin, np.uint64),
-            end=np.array(self._end, np.uint64),
-            participant_offsets=np.array(self._participant_ends, np.int64),
+            fact_ordinal=facts.ordinal,
+            begin=facts.begin,
+            end=facts.end,
+            participant_offsets=offsets_of(facts.num_participants),
             participant_content=content,
-            participant_role=_uint32(self.role),
-            participant_position=self._positions(),
+            participant_role=facts.role,
+            participant_position=facts.position,
             num_records=num_records,
             counts=counts,
         )
@@ -225,12 +249,11 @@ class EntityColumns:
             positions[first:end] = np.arange(end - first)
         return positions
 
-    def _distinct_contents(self) -> tuple[pa.RecordBatch, UInt32]:
-        """Return the distinct contents, and the row of each number among them."""
-        groups = _uint32(self.groups)
+    def _distinct_contents(self, groups: UInt32, lexicals: pa.LargeBinaryArray) -> tuple[pa.RecordBatch, UInt32]:
+        """Return the distinct contents, and the row of each among them."""
         codes = self._codes_of_groups(groups)[groups]
         symbols = [pa.array(codes[:, 1 + n], mask=codes[:, 1 + n] == NO_ROW) for n in range(len(SYMBOL_COLUMNS))]
-        columns = [pa.array(codes[:, 0].astype(np.uint8)), _binary(self.lexicals), *symbols]
+        columns = [pa.array(codes[:, 0].astype(np.uint8)), lexicals, *symbols]
         keyless = pa.RecordBatch.from_arrays(columns, names=CONTENTS.names[1:])
         keys = keys_of_contents(keyless, self.labels.to_arrow())
         contents = pa.RecordBatch.from_arrays([keys, *columns], schema=CONTENTS)
@@ -257,6 +280,10 @@ class EntityColumns:
 def _uint32(numbers: list[int]) -> UInt32:
     """Return numbers as an array; by way of the standard library's it takes a third of the time."""
     return np.frombuffer(array("I", numbers), np.uint32)
+
+
+def _sizes(ends: list[int]) -> Int64:
+    return np.diff(np.array(ends, np.int64)).astype(np.int64)
 
 
 def _binary(lexicals: list[str]) -> pa.LargeBinaryArray:

@@ -61,7 +61,7 @@ class EntityWriter:
         self.columns = columns = EntityColumns()
         self.values = ValueReader(columns, options)
         self._statements = StatementWriter(columns, self.values, options, scope)
-        self._options = options
+        self.options = options
         self._languages = frozenset(options.language)
         self._texts = columns.group(ContentKind.TEXT).number
         self._json = columns.group(ContentKind.JSON)
@@ -99,6 +99,17 @@ class EntityWriter:
         columns.end_fact(self._labels[DOCUMENT])
         columns.end_structure(begin, end)
 
+    def group_numbers(self) -> dict[str, int]:
+        """Return the numbers of groups of contents, by the names that a compiled scan has for them."""
+        kinds = {
+            "json_strings": ContentKind.JSON_STR,
+            "json_integers": ContentKind.JSON_INT,
+            "booleans": ContentKind.BOOL,
+        }
+        scalars = {name: self._scalars[kind].number for name, kind in kinds.items()}
+        own = {"texts": self._texts, "json": self._json.number}
+        return scalars | own | self.values.group_numbers() | self._statements.group_numbers()
+
     def counts(self) -> dict[str, int]:
         """Return how much was left out, by name."""
         return {f"{name} left out": number for name, number in sorted(self.dropped.items())}
@@ -127,7 +138,7 @@ class EntityWriter:
             if parts := members.pop(member, None):
                 for part in parts:
                     self._add_entity(part, place, is_part=True)
-                    if self._options.group == "statement":
+                    if self.options.group == "statement":
                         self.columns.end_structure(*place)
                 self._link(member, subject, [part["id"] for part in parts])
         others = {m: v for m, v in members.items() if not self._add_member(m, subject, v)}
@@ -164,7 +175,7 @@ class EntityWriter:
 
     def _add_terms(self, member: str, subject: int, terms: Mapping[str, Any]) -> bool:
         flag = _FLAGS.get(member, member)
-        if not getattr(self._options, flag):
+        if not getattr(self.options, flag):
             self._dropped[member] += _num_texts(terms)
             return True
         if self._languages:
@@ -193,7 +204,7 @@ class EntityWriter:
         return True
 
     def _add_sitelinks(self, subject: int, links: Mapping[str, Any]) -> bool:
-        if not self._options.sitelinks:
+        if not self.options.sitelinks:
             self._dropped["sitelinks"] += len(links)
             return True
         values = list(links.values())
@@ -201,10 +212,10 @@ class EntityWriter:
         sizes = set(map(len, values))
         if set(map(type, titles)) != _TEXTS:
             raise MalformedError(("sitelinks",), "links with a title", links)
-        urls = [(n, v[URL]) for n, v in enumerate(values) if len(v) > 3] if sizes != {3} and sizes <= {3, 4} else []
+        urls = [(n, v.get(URL)) for n, v in enumerate(values) if len(v) > 3] if sizes != {3} and sizes <= {3, 4} else []
         listed = [(n, names) for n, names in enumerate(badges) if names] if any(badges) else []
         are_usual = all(is_entity_id(name) for _, names in listed for name in names)
-        are_usual = are_usual and all(iri_of_string("url", url) == url for _, url in urls)
+        are_usual = are_usual and all(type(url) is str and iri_of_string("url", url) == url for _, url in urls)
         if sites != list(links) or not sizes <= {3, 4} or not are_usual:
             return False
         columns, roles = self.columns, self._link_roles

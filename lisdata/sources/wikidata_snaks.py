@@ -66,6 +66,10 @@ class SnakWriter:
         self._novalues = columns.group(ContentKind.NOVALUE)
         self._unknowns = columns.group(ContentKind.SOMEVALUE, scope=scope)
 
+    def group_numbers(self) -> dict[str, int]:
+        """Return the numbers of groups of contents, by the names that a compiled scan has for them."""
+        return {"unknowns": self._unknowns.number, "novalues": self._novalues.number}
+
     def add(self, snak: dict[str, Any], name: str, side: SideRoles, position: int) -> int:
         """Add a snak of property `name`, and return how many hashes were left out."""
         if snak["property"] != name:

@@ -55,6 +55,10 @@ class StatementWriter:
         self._present.clear()
         self._snaks.unknown_name, self._snaks.num_unknown = name, 0
 
+    def group_numbers(self) -> dict[str, int]:
+        """Return the numbers of groups of contents, by the names that a compiled scan has for them."""
+        return {"handles": self._handles, "references": self._references.number, **self._snaks.group_numbers()}
+
     def add(self, subject: int, statements: dict[str, list[dict[str, Any]]], place: tuple[int, int]) -> None:
         """Add the statements about `subject` by their property, from a place (begin, end) of the file.
 

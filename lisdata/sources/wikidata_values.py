@@ -143,6 +143,14 @@ class ValueReader:
             "globecoordinate": self._coordinate,
         }
 
+    def group_numbers(self) -> dict[str, int]:
+        """Return the numbers of groups of contents, by the names that a compiled scan has for them."""
+        literals = {"times": TIME, "decimals": DECIMAL, "points": POINT, "any_uris": ANY_URI, "maths": MATH}
+        groups = {name: self._literals[datatype] for name, datatype in literals.items()}
+        groups |= {"entities": self.entities, "iris": self.iris, "names": self.names, "nulls": self._nulls}
+        groups |= {"strings": self._strings, "numbers": self._numbers}
+        return {name: group.number for name, group in groups.items()}
+
     @property
     def null(self) -> int:
         """The content that is null."""

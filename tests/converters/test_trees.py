@@ -17,8 +17,8 @@ from lisdata.invariants import check_structures
 from lisdata.records import ParsedDocument, TreeRecords
 from lisdata.registry import load_converter
 from lisdata.schema import NO_ROW, ContentKind, StructureKind
-from lisdata.sources.dom import parse_html
 from lisdata.sources.html import HTML, HtmlOptions, doms_to_records
+from lisdata.sources.lexbor import parse_columns
 from lisdata.structure import Structure
 
 FILE = InputFile(index=2, path="t", name="t", size=0, digest="d", scope="s", compression=None)
@@ -120,7 +120,7 @@ def test_a_small_document_is_as_drawn() -> None:
     data = b"<!DOCTYPE html><p id=a b>x"
 
     (structure,) = convert(
-        doms_to_records([ParsedDocument(file=FILE, size=len(data), data=data, parsed=parse_html(data))])
+        doms_to_records([ParsedDocument(file=FILE, size=len(data), data=data, parsed=parse_columns(data))])
     )
 
     assert [o.content.text for o in structure.occurrences] == ["html", "html", "head", "body", "p", "a", "", "x"]

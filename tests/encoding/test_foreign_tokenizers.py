@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from lisdata.cli import main
 from lisdata.encoding import load_tokenizer
 from lisdata.errors import SchemaError
 
@@ -38,6 +40,25 @@ def test_a_pair_of_files_gives_the_ids_of_its_one_file(name: str, pair: Path) ->
     special = found.encode_batch(["<|endoftext|>"]).ids.tolist()
     assert special == expected.encode_batch(["<|endoftext|>"]).ids.tolist()
     assert len(special) == 1
+
+
+@pytest.mark.parametrize("name", ["gpt2.vocab.json", "gpt2.merges.txt"])
+def test_a_pair_with_a_name_before_it_is_read_and_encode_says_so(name: str, pair: Path, tmp_path: Path) -> None:
+    for file in ("vocab.json", "merges.txt"):
+        (tmp_path / f"gpt2.{file}").write_bytes((pair / file).read_bytes())
+
+    found, expected = load_tokenizer(tmp_path / name), load_tokenizer(pair)
+
+    assert found.encode_batch(TEXTS).ids.tolist() == expected.encode_batch(TEXTS).ids.tolist()
+    said = " ".join(CliRunner().invoke(main, ["encode", "--help"]).output.split())
+    assert "NAME.vocab.json or NAME.merges.txt with the other beside it" in said
+
+
+def test_a_vocabulary_without_its_merges_is_refused(pair: Path, tmp_path: Path) -> None:
+    (tmp_path / "gpt2.vocab.json").write_bytes((pair / "vocab.json").read_bytes())
+
+    with pytest.raises(SchemaError, match=r"gpt2\.vocab\.json: expected .* a tokenizer with a 'model'"):
+        load_tokenizer(tmp_path / "gpt2.vocab.json")
 
 
 def test_a_folder_stands_for_the_one_file_in_it_and_a_pair_is_kept_as_one(pair: Path, tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ from lisdata.kernels.csv_scan import (
 )
 from lisdata.kernels.plain_csv_scan import scan_rows
 
-MARKS = st.sampled_from([b",", b'"', b"\n", b"\r\n", b"\r", b"a", b"bc", b'""', b"\xff", b";"])
+MARKS = st.sampled_from(
+    [b",", b'"', b"\n", b"\r\n", b"\r", b"a", b"bc", b'""', b"\xff", b";", b"as long as a word or two"]
+)
 TEXTS = st.lists(MARKS, max_size=30).map(b"".join)
 Rows = list[tuple[int, int, list[tuple[bytes, bool]]]]
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from lisdata.contents import decode_text, encode_text
 from lisdata.kernels import json_scan
-from lisdata.kernels.json_scan import JsonFault, JsonToken, JsonTokens, scan_json, take_texts
+from lisdata.kernels.json_lexemes import JsonFault, JsonToken
+from lisdata.kernels.json_scan import JsonTokens, scan_json, take_texts
 from lisdata.kernels.plain_json_scan import Token, scan_tokens
 
 MARKS = st.sampled_from(

@@ -218,7 +218,7 @@ def _print_chosen(to: Path, manifest: dict[str, Any]) -> None:
     from lisdata.cli.printing import print_manifest
     from lisdata.selection.selecting import count_records
 
-    if "structures" in manifest["counts"]:
+    if "inputs" in manifest:  # no rows of tokens
         manifest = manifest | {"counts": manifest["counts"] | {"structures": count_records(manifest)}}
     print_manifest(to, manifest)
 

@@ -43,6 +43,7 @@ _CLAIMS = set_of(words.CLAIMS)
 _STATEMENT_MAPS = set_of(words.CLAIMS, words.STATEMENTS)
 _ROOM = 16  # contents and the like of an entity beyond one a token
 _ROOM_FOR_TEXTS = 512
+_MOST_WRITTEN = 4  # bytes a byte: a file's name without its escapes, and percent-encoded
 
 
 @inner
@@ -248,16 +249,16 @@ def _has_room(tables: Any, size: Any, num_bytes: Any) -> Any:
         and tables.num_participants + more <= len(tables.participants)
         and tables.num_labels + more <= len(tables.labels)
         and tables.num_facts + more <= len(tables.facts)
-        and tables.spare + 3 * num_bytes + _ROOM_FOR_TEXTS <= len(tables.data)
+        and tables.spare + _MOST_WRITTEN * num_bytes + _ROOM_FOR_TEXTS <= len(tables.data)
     )
 
 
 @inlined
 def _ends_array(data: Any, first: Any, stop: Any) -> Any:
-    """Tell whether a line ends with a bracket and begins with none."""
+    """Tell whether a line ends with a bracket: it may close the array, also one that it opened itself."""
     while stop > first and (data[stop - 1] == 32 or 9 <= data[stop - 1] <= 13):
         stop -= 1
-    return stop > first and data[stop - 1] == END_ARRAY and data[first] != OPEN_ARRAY
+    return stop > first and data[stop - 1] == END_ARRAY
 
 
 @kernel(types.int64(rows_of(TABLES), rows_of(LINE), types.int64, types.int64, types.boolean))

@@ -71,7 +71,7 @@ TABLES = np.dtype(
         ("facts", FACT, (WINDOW_BYTES // 8,)),
         ("structures", STRUCTURE, (WINDOW_BYTES // 8,)),
         ("tape", TOKEN, (WINDOW_BYTES + 1,)),
-        ("data", "u1", (5 * WINDOW_BYTES,)),
+        ("data", "u1", (6 * WINDOW_BYTES,)),  # words, a window, and what one line makes of it at most
     ],
     align=True,
 )  # fmt: skip

@@ -249,8 +249,11 @@ def _add_quantity(tables: Any, value: Any, place: Any) -> Any:
     if found < 0 or found & _QUANTITY != _QUANTITY:
         return REFUSED
     is_good = add_detail(tables, place, words.ITS_VALUE, content_of(tables, words.DECIMALS, members[words.AMOUNT]))
-    if not is_word(tables, members[words.UNIT], words.ONE):
-        is_good &= add_detail(tables, place, words.ITS_UNIT, content_of(tables, words.IRIS, members[words.UNIT]))
+    begin, end = text_of(tables, members[words.UNIT])
+    if begin < 0:
+        return REFUSED
+    if not is_text(tables, begin, end, words.ONE):
+        is_good &= add_detail(tables, place, words.ITS_UNIT, number_content(tables, words.IRIS, begin, end))
     for member, detail in ((words.UPPER_BOUND, words.ITS_UPPER), (words.LOWER_BOUND, words.ITS_LOWER)):
         if found & (1 << member):
             is_good &= add_detail(tables, place, detail, content_of(tables, words.DECIMALS, members[member]))

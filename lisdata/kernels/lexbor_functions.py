@@ -39,8 +39,11 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def load_lexbor(path: str) -> Any:
-    """Return the library at `path`, None where it does not show all functions that are needed."""
-    library = ctypes.CDLL(path)
+    """Return the library at `path`, None where it is none or does not show all functions that are needed."""
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        return None
     if not all(hasattr(library, name) for name in (*_SIGNATURES, *(f"lxb_dom_{f.name}" for f in Function))):
         return None
     for name, (result, arguments) in _SIGNATURES.items():

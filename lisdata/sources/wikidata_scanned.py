@@ -46,7 +46,8 @@ _BY_WRITER = -1
 def new_scanner(options: WikidataOptions) -> EntityScanner | None:
     """Return a scanner of entities, None where the options ask for what it cannot do."""
     keeps_all = options.labels and options.descriptions and options.aliases and options.sitelinks and options.hashes
-    is_odd = any(iri.startswith(options.entity_iri) for iri in (COMMONS_FILE, COMMONS_DATA))
+    own = options.entity_iri
+    is_odd = any(iri.startswith(own) or own.startswith(iri) for iri in (COMMONS_FILE, COMMONS_DATA))
     if not keeps_all or options.truthy or options.language or options.property or is_odd:
         return None
     return EntityScanner(

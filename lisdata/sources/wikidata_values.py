@@ -66,28 +66,34 @@ class FloatTexts:
 
     def __init__(self, data: bytes = b"") -> None:
         self._data = data
-        self._texts: dict[float, str] | None = None
+        self._texts: dict[float, list[str]] | None = None
 
     def __getitem__(self, value: float) -> str:
-        """Return the text of a float; InexactError where it is not found, or written in several ways."""
+        """Return the text of a float, which is asked for as often as it stands there.
+
+        InexactError where it was not found that often, or is written in several ways: an equal one that was not seen,
+        since its name is escaped or stands elsewhere, may be written otherwise.
+        """
         if self._texts is None:
             self._texts = _find_floats(self._data)
-        text = self._texts.get(value, "")
-        if not text:
+        texts = self._texts.get(value)
+        if not texts or texts[0] != texts[-1]:
             raise InexactError
-        return text
+        return texts.pop()
 
 
-def _find_floats(data: bytes) -> dict[float, str]:
-    """Return the texts of floats near the latitudes in `data`, empty for those written in several ways."""
-    texts: dict[float, str] = {}
-    at = data.find(_LATITUDE)
+def _find_floats(data: bytes) -> dict[float, list[str]]:
+    """Return the texts of floats near the latitudes in `data`, sorted: an entry for each that stands there."""
+    texts: dict[float, list[str]] = {}
+    at, behind = data.find(_LATITUDE), 0
     while at >= 0:
-        for match in _COORDINATE.finditer(data, max(0, at - _COORDINATE_BYTES), at + _COORDINATE_BYTES):
+        for match in _COORDINATE.finditer(data, max(behind, at - _COORDINATE_BYTES), at + _COORDINATE_BYTES):
             text = match[1].decode()
-            if texts.setdefault(float(text), text) != text:
-                texts[float(text)] = ""
+            texts.setdefault(float(text), []).append(text)
+            behind = match.end()
         at = data.find(_LATITUDE, at + len(_LATITUDE))
+    for written in texts.values():
+        written.sort()
     return texts
 
 

@@ -266,3 +266,70 @@ def test_many_contents_make_the_table_grow() -> None:
 
     assert window.lines["is_taken"].all()
     assert len(set(window.lexicals.to_pylist())) == len(window.lexicals) == 40_000
+
+
+SECOND = json.dumps(item(statement(HUMAN)) | {"id": "Q2"}).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    "closed", [b"[]\n", b"[%s]\n", b"  [%s ] \r\n", b"\n \n[%s]\n", b"[%s],\n", b"[\n%s,\n]\n", b"[\n%s]\n"]
+)
+def test_nothing_behind_an_array_that_a_line_closes_is_taken(tmp_path: Path, closed: bytes) -> None:
+    first = json.dumps(SCHEMA).encode()
+
+    check_equal(whole(tmp_path / "a.json", closed.replace(b"%s", first) + SECOND))
+
+
+@pytest.mark.parametrize("iri", [WD, f"http://{'e' * 5_000}/"], ids=["usual", "long"])
+def test_names_of_files_that_grow_fourfold_stay_in_the_tables(iri: str) -> None:
+    frame = dump(item(statement(snak("P18", "string", "@", "commonsMedia"))))
+    name = b'\\"' + b"{" * (WINDOW_BYTES - len(frame) - 1)
+    data = frame.replace(b"@", name)
+    assert len(data) == WINDOW_BYTES
+    scanner = EntityScanner(entity_iri=iri, reference_iri=f"{WD}r/", max_bytes=1 << 28, ends_structures=False)
+
+    (window,) = scanner.windows(data, 0, line_bounds(data))
+
+    assert window.lines["is_taken"].tolist() == [1]
+    assert int(scanner._tables["spare"][0]) <= scanner._tables["data"].shape[1]
+    assert any(text.endswith(b"%7B%7B") for text in window.lexicals.to_pylist())
+
+
+def test_an_escaped_unit_is_the_unit_that_it_spells(tmp_path: Path) -> None:
+    data = dump(item(statement(snak("P1082", "quantity", {"amount": "+7", "unit": "1"}, "quantity"))))
+    data = data.replace(b'"unit": "1"', rb'"unit": "\u0031"')
+    assert rb"\u0031" in data
+
+    check_equal(whole(tmp_path / "a.json", data))
+
+
+@pytest.mark.parametrize("scans", [False, True], ids=["read", "scanned"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        b'"latitude":1.5,"longitude" :1.50',
+        b'"latitude":0.0,"longitude" :-0.0',
+        b'"latitude":1.5,%s"longitude":1.50' % (b" " * 400),
+        b'"latitude":1.5,"l\\u006fngitude":1.50',
+        b'"latitude":1.50,"longitude":1.5',
+    ],
+)
+def test_no_coordinate_is_written_as_an_equal_one(tmp_path: Path, written: bytes, scans: bool) -> None:
+    data = dump(item(statement(snak("P625", "globecoordinate", POINT, "globe-coordinate"))))
+    begin = data.index(b'"latitude"')
+    end = data.index(b",", data.index(b'"longitude"'))
+    data = data[:begin] + written + data[end:]
+    wanted = [part.split(b":")[1].strip().decode() for part in written.split(b",")]
+
+    (records,), bad = read(whole(tmp_path / "a.json", data), WikidataOptions(), scans=scans)
+
+    texts = [row["lexical"].decode() for row in records.contents.to_pylist()]
+    assert not bad
+    assert f"Point({wanted[1]} {wanted[0]})" in texts
+
+
+@pytest.mark.parametrize("iri", [f"{COMMONS_FILE}x", f"{COMMONS_DATA}x", COMMONS_FILE[:-3]])
+def test_iris_of_entities_that_are_like_those_of_files_give_the_same_records(tmp_path: Path, iri: str) -> None:
+    data = dump(item(statement(snak("P18", "string", "xQ31", "commonsMedia")), statement(HUMAN)))
+
+    check_equal(whole(tmp_path / "a.json", data), entity_iri=iri)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lisdata.errors import BadRecordError, Place
 from lisdata.inputs import BLOCK_BYTES, InputSlice
-from lisdata.kernels.entity_scanner import EntityScanner
 from lisdata.registry import Reject
 from lisdata.sources.cycle_collection import no_cycle_collection
 from lisdata.sources.lines import LineBlocks, LineLimit, find_line, line_bounds
@@ -20,6 +20,9 @@ from lisdata.sources.wikidata_facts import FlatFacts
 from lisdata.sources.wikidata_json import WrongRecordError, add_entity
 from lisdata.sources.wikidata_layout import WikidataOptions
 from lisdata.sources.wikidata_scanned import ScannedBlock, new_scanner
+
+if TYPE_CHECKING:
+    from lisdata.kernels.entity_scanner import EntityScanner
 
 RECORD = "entity"
 MIN_SCANNED_BYTES = 8 << 20

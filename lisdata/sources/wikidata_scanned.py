@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,6 @@ import pyarrow as pa
 
 from lisdata.contents import Role
 from lisdata.kernels import entity_words as words
-from lisdata.kernels.entity_scanner import EntityScanner, ScannedWindow
 from lisdata.schema import LabelKind
 from lisdata.sources.wikidata_entities import EntityWriter
 from lisdata.sources.wikidata_facts import Ends, FlatFacts, Piece, join_pieces
@@ -37,6 +37,9 @@ from lisdata.sources.wikidata_layout import (
     WikidataOptions,
 )
 
+if TYPE_CHECKING:
+    from lisdata.kernels.entity_scanner import EntityScanner, ScannedWindow
+
 Bool = npt.NDArray[np.bool_]
 Int64 = npt.NDArray[np.int64]
 
@@ -50,6 +53,8 @@ def new_scanner(options: WikidataOptions) -> EntityScanner | None:
     is_odd = any(iri.startswith(own) or own.startswith(iri) for iri in (COMMONS_FILE, COMMONS_DATA))
     if not keeps_all or options.truthy or options.language or options.property or is_odd:
         return None
+    from lisdata.kernels.entity_scanner import EntityScanner  # compiled on import
+
     return EntityScanner(
         entity_iri=options.entity_iri,
         reference_iri=options.reference_iri,

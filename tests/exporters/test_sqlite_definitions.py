@@ -69,6 +69,7 @@ def declared_by(sql: str) -> list[Any]:
 @given(TYPES)
 @settings(max_examples=300, deadline=None)
 @example("GENERATED ALWAYS AS (1)")
+@example("ABORT ABORT ALWAYS")
 @example("x) ; drop table t; --")
 def test_a_type_is_declared_as_it_was_with_or_without_quotes(declared: str) -> None:
     (found,) = declared_by(f"CREATE TABLE t (a {quote(declared)} NOT NULL)")

@@ -27,7 +27,7 @@ def test_a_small_corpus_is_opened_and_loaded_within_the_aims_of_memory(tmp_path:
 
     assert report["records"] == 20_000
     assert set(report["misses"]) <= {"open_seconds"}  # of a machine that is busy
-    assert -5 < report["worker_megabytes"] < report["resident_megabytes"]  # pages that others give back count too
+    assert 0 < report["worker_megabytes"] < report["resident_megabytes"]
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 

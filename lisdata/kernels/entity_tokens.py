@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lisdata.kernels.compiled import inner
-from lisdata.kernels.json_lexemes import ESCAPED, code_point, put_utf8, utf8_length
-from lisdata.kernels.json_tape import BACKSLASH, ESCAPED_TEXT, OPEN_ARRAY, OPEN_OBJECT, QUOTE
+from lisdata.kernels.json_lexemes import put_unescaped
+from lisdata.kernels.json_tape import ESCAPED_TEXT, OPEN_ARRAY, OPEN_OBJECT, QUOTE
 from lisdata.kernels.spans import is_equal
 
 REFUSED = -1
@@ -66,25 +66,9 @@ def text_of(tables: Any, token: Any) -> Any:
         return np.int64(REFUSED), np.int64(REFUSED)
     if link & ESCAPED_TEXT == 0:
         return begin + 1, link - 1
-    at, stop = begin + 1, (link & ~ESCAPED_TEXT) - 1
-    first = target = tables.spare
-    while at < stop:
-        if data[at] != BACKSLASH:
-            data[target] = data[at]
-            at += 1
-            target += 1
-        elif data[at + 1] == 117:
-            value, length = code_point(data, at, stop)
-            size = utf8_length(value)
-            put_utf8(data, target, value, size)
-            at += length
-            target += size
-        else:
-            data[target] = ESCAPED[data[at + 1]]
-            at += 2
-            target += 1
-    tables.spare = target
-    return first, target
+    first = tables.spare
+    tables.spare = put_unescaped(data, begin + 1, (link & ~ESCAPED_TEXT) - 1, data, first)
+    return first, tables.spare
 
 
 @inner

@@ -117,6 +117,30 @@ def put_utf8(out: Any, target: Any, value: Any, length: Any) -> None:
 
 
 @inner
+def put_unescaped(data: Any, at: Any, stop: Any, out: Any, target: Any) -> Any:
+    """Write what the good JSON text data[at:stop] spells to out[target:]; return where that ends.
+
+    `out` may be `data`, behind the text.
+    """
+    while at < stop:
+        if data[at] != 92:
+            out[target] = data[at]
+            at += 1
+            target += 1
+        elif data[at + 1] == 117:
+            value, length = code_point(data, at, stop)
+            size = utf8_length(value)
+            put_utf8(out, target, value, size)
+            at += length
+            target += size
+        else:
+            out[target] = ESCAPED[data[at + 1]]
+            at += 2
+            target += 1
+    return target
+
+
+@inner
 def _after_digits(data: Any, at: Any, stop: Any) -> Any:
     while at < stop and 48 <= data[at] <= 57:
         at += 1

@@ -18,7 +18,7 @@ from lisdata.kernels.json_lexemes import (
     JsonToken,
     after_space,
     code_point,
-    put_utf8,
+    put_unescaped,
     scan_literal,
     scan_number,
     utf8_length,
@@ -219,21 +219,7 @@ def _take(data: Any, begin: Any, end: Any, offsets: Any, quotes: Any, out: Any) 
             for index in range(stop - at):
                 out[target + index] = data[at + index]
             continue
-        while at < stop:
-            if data[at] != 92:
-                out[target] = data[at]
-                at += 1
-                target += 1
-            elif data[at + 1] == 117:
-                value, length = code_point(data, at, stop)
-                size = utf8_length(value)
-                put_utf8(out, target, value, size)
-                at += length
-                target += size
-            else:
-                out[target] = ESCAPED[data[at + 1]]
-                at += 2
-                target += 1
+        put_unescaped(data, at, stop, out, target)
 
 
 def take_texts(data: UInt8, tokens: JsonTokens, rows: Int64, *, quoted: bool) -> pa.Array:

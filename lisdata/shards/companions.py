@@ -59,7 +59,8 @@ def find_notes(dataset: IncidenceDataset, part: Part) -> Bools | None:
     """Return which incidences of a part, one after another, only tell what the conversion left out; None if none do."""
     sources = {number: _source_of(dataset, number) for number in part.inputs}
     roles = {_NOTES[source] for source in sources.values() if source in _NOTES}
-    codes = [code for code, name in enumerate(part.labels.column("label").to_pylist()) if name in roles]
+    names = part.labels.column("label").to_pylist() if roles else []
+    codes = [code for code, name in enumerate(names) if name in roles]
     if not codes:
         return None
     files = file_numbers(part)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,21 @@ settings.load_profile("untimed")
 
 
 LONG = ("test_readme.py", "test_scale_benchmarks.py")
+_COMPILE = """
+import importlib, pkgutil, sys, lisdata.kernels
+for name in sorted(module.name for module in pkgutil.iter_modules(lisdata.kernels.__path__)):
+    if name.startswith("entity") == (sys.argv[1] == "entities"):
+        importlib.import_module(f"lisdata.kernels.{name}")
+"""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile kernels once before several processes begin, each of which would compile all of them."""
+    if not getattr(session.config.option, "numprocesses", None) or hasattr(session.config, "workerinput"):
+        return
+    halves = [subprocess.Popen([sys.executable, "-c", _COMPILE, half]) for half in ("entities", "others")]
+    assert [half.wait() for half in halves] == [0, 0], "kernels do not compile"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,9 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import fsspec
-from fsspec.implementations.local import LocalFileSystem
-
 from lisdata.decompression import without_compression
 from lisdata.errors import PlanError
 
@@ -41,12 +38,15 @@ def expand_path(path: str, suffixes: tuple[str, ...], exclude: str | None) -> li
         if left_out := tuple(name for name, _ in found if not _has_suffix(name, suffixes)):
             _tell_left_out(path, left_out, suffixes)
         found = [(name, p) for name, p in found if _has_suffix(name, suffixes)]
-    is_local = isinstance(fs, LocalFileSystem)
+    is_local = _is_local(fs)
     return [(name, p if is_local else fs.unstrip_protocol(p)) for name, p in found]
 
 
 def file_system(path: str) -> tuple[Any, str]:
     """Return the file system of a path or URL, and the path in it."""
+    import fsspec  # a fifth of what a worker process imports, for what only the process that plans does
+    from fsspec.implementations.local import LocalFileSystem
+
     if "://" not in path:  # names such as Foo::Bar.txt and file:x.txt are no URLs
         return LocalFileSystem(), os.path.abspath(os.path.expanduser(path)).replace(os.sep, "/")
     try:
@@ -56,10 +56,16 @@ def file_system(path: str) -> tuple[Any, str]:
     return fs, root
 
 
+def _is_local(fs: Any) -> bool:
+    from fsspec.implementations.local import LocalFileSystem
+
+    return isinstance(fs, LocalFileSystem)
+
+
 def _files_below(fs: Any, root: str) -> list[tuple[str, str]]:
     """Return (name below the folder, path) of its files, sorted, but those that are hidden or of a dataset."""
     everything = fs.find(root)
-    if isinstance(fs, LocalFileSystem):
+    if _is_local(fs):
         everything = [p for p in everything if fs.isfile(p)]  # no pipes or devices
     datasets = tuple(p[: p.rindex("/") + 1] for p in everything if _is_mark_of_dataset(fs, p))
     named = [(p[len(root) :].lstrip("/"), p) for p in sorted(everything) if not p.startswith(datasets)]
@@ -84,7 +90,7 @@ def _is_below(fs: Any, folder: str) -> Callable[[str], bool]:
     other, root = file_system(folder)
     if fs.protocol != other.protocol:
         return lambda path: False
-    if not isinstance(fs, LocalFileSystem):
+    if not _is_local(fs):
         return lambda path: path.startswith(root.rstrip("/") + "/")
 
     def whole(path: str) -> str:

@@ -13,7 +13,6 @@ from functools import partial
 from itertools import count
 from typing import BinaryIO, cast
 
-import fsspec
 import xxhash
 
 from lisdata.decompression import MAX_EXPANSION, SMALL_EXPANSION_BYTES, decompressed, find_compression
@@ -292,6 +291,8 @@ def _open(path: str) -> BinaryIO:
     Raises PlanError for a pipe or device, which can't be read twice.
     """
     if "://" in path:
+        import fsspec
+
         return cast(BinaryIO, fsspec.open(path, "rb").open())
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise PlanError(f"{path}: expected a regular file, not a pipe or device; write it to a file first")

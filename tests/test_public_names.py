@@ -24,7 +24,7 @@ def test_functions_for_other_libraries_and_what_trains_nothing_load_none_of_them
         "    'audit', 'regroup', 'deduplicate', 'filter_dataset', 'merge', 'reshard', 'sample', 'split']\n"
         "import lisdata.loader.shuffle_report\n"
         "[getattr(lisdata, name) for name in names]\n"
-        "print(*{'rdflib', 'pyoxigraph', 'networkx', 'xgi', 'hypernetx', 'torch'} & sys.modules.keys())\n"
+        "print(*{'rdflib', 'pyoxigraph', 'networkx', 'xgi', 'hypernetx', 'torch', 'pandas'} & sys.modules.keys())\n"
     )
 
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"

@@ -23,12 +23,13 @@ Bools = npt.NDArray[np.bool_]
 CHUNK_BYTES = 4 << 20
 _TAIL_BYTES = 64 << 10
 _SPACE, _WORD, _DIGIT, _JOINER, _POINT, _MARK, _OTHER = 0, 1, 2, 4, 8, 16, 32  # a digit is _WORD | _DIGIT
+_UNKNOWN = 0xFF
 _JOINERS = "'-\u00ad\u00b7\u200c\u200d\u2010\u2011\u2019"
 _INVISIBLE = "\u200b\ufeff"  # zero-width space, byte order mark
 _SINGLE = ((0x2E80, 0x2FD5), (0x3005, 0x3007), (0x3041, 0x309F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
            (0x20000, 0x323AF))  # fmt: skip
-_LAST_ASSIGNED = 0x323AF  # beyond it stand only the selectors below, and private use
-_SELECTORS = (0xE0100, 0xE01EF)
+_VOICING_MARKS = (0x3099, 0x309A)  # stand among the hiragana
+_PAGE_BITS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,28 +136,34 @@ def _classes_of(data: bytes) -> UInt8:
     text = data.decode("utf-8", errors="surrogatepass")
     codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), "<u4")
     classes: UInt8 = _classes()[codes]
+    if (is_new := classes == _UNKNOWN).any():
+        for page in np.unique(codes[is_new] >> _PAGE_BITS).tolist():
+            _fill_page(page)
+        classes = _classes()[codes]
     return classes
 
 
 @cache
 def _ascii_classes() -> UInt8:
+    _fill_page(0)
     return _classes()[:0x80].copy()
 
 
 @cache
 def _classes() -> UInt8:
-    """Return the class of each code point."""
-    classes = np.full(0x110000, _OTHER, np.uint8)
-    for code in range(_LAST_ASSIGNED + 1):
-        classes[code] = _class_of(chr(code))
-    for first, last in _SINGLE:
-        classes[first : last + 1] = _OTHER
-    classes[[0x3099, 0x309A]] = _MARK  # the voicing marks stand among the hiragana
-    classes[_SELECTORS[0] : _SELECTORS[1] + 1] = _MARK
-    return classes
+    """Return the class of each code point; _UNKNOWN on pages no text has asked for: all of them take a second."""
+    return np.full(0x110000, _UNKNOWN, np.uint8)
 
 
-def _class_of(character: str) -> int:
+def _fill_page(page: int) -> None:
+    codes = range(page << _PAGE_BITS, (page + 1) << _PAGE_BITS)
+    _classes()[codes.start : codes.stop] = [_class_of(code) for code in codes]
+
+
+def _class_of(code: int) -> int:
+    character = chr(code)
+    if any(first <= code <= last for first, last in _SINGLE):
+        return _MARK if code in _VOICING_MARKS else _OTHER
     if character in _JOINERS:
         return _JOINER
     if character in ".,":

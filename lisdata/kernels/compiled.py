@@ -13,6 +13,7 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
 _LOG = logging.getLogger("lisdata.kernels")
@@ -60,10 +61,18 @@ class _KernelCache(FunctionCache):
         self._cache_file._source_stamp = _stamp_of_sources()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the machine code on disk, or None, which a logger tells the first time: compiling takes seconds."""
-        found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        """Return the machine code on disk, or None, which a logger tells the first time: compiling takes seconds.
+
+        Numba's own would first load all that it can compile, scipy with it, which takes a process longer than all
+        other imports; machine code needs no more than the runtime.
+        """
+        found = None
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         if found is None:
             _tell_compilation()
+            target_context.refresh()
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,6 @@ _READ = (
 _NUMBERS = ("begin", "end", "num_occurrences", "num_instances", "num_incidences", "num_bytes")
 _TEXTS = ("record_id", "kind", "input", "text")
 _KINDS_OF_COLUMNS: dict[str, Kind] = {**dict.fromkeys(_NUMBERS, "number"), **dict.fromkeys(_TEXTS, "text")}
-_KINDS = pa.array([kind.label for kind in StructureKind], pa.large_string())
 
 _OPERANDS: dict[str, tuple[str, ...]] = {
     "Column": (),
@@ -234,13 +234,19 @@ def _contents(_: IncidenceDataset, part: Part, batch: pa.RecordBatch) -> pa.Arra
     return _listed(column, part.derived(_lexical))
 
 
+@cache
+def _kinds() -> pa.Array:
+    """Return the names of kinds; made when asked for, since Arrow loads pandas with the first list that it takes."""
+    return pa.array([kind.label for kind in StructureKind], pa.large_string())
+
+
 def _lexical(part: Part) -> pa.Array:
     return spelled(one_array(part.contents.column("lexical")))
 
 
 _MAKERS: dict[str, Maker] = {
     "record_id": lambda _, part, batch: batch.column("record_id"),
-    "kind": lambda _, part, batch: _KINDS.take(batch.column("kind")),
+    "kind": lambda _, part, batch: _kinds().take(batch.column("kind")),
     "input": _inputs,
     "begin": lambda _, part, batch: batch.column("source").field("begin"),
     "end": lambda _, part, batch: batch.column("source").field("end"),

@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from small_conversion import write_text
 
+from lisdata.cli import main
 from lisdata.shards import verify_dataset
 
 PROGRAM = [sys.executable, "-c", "from lisdata.cli import main; main()"]
+
+
+def run_whole(arguments: list[str]) -> None:
+    """Run the program undisturbed, which needs no process of its own."""
+    done = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
 
 
 def bytes_of(directory: Path) -> dict[str, bytes]:
@@ -34,7 +42,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def calm(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("calm") / "d"
-    subprocess.run([*PROGRAM, *arguments(text, directory)], check=True, stdout=subprocess.DEVNULL)
+    run_whole(arguments(text, directory))
     return directory
 
 
@@ -47,9 +55,9 @@ def arguments(text: Path, directory: Path, **options: Any) -> list[str]:
 def test_ctrl_c_exits_with_130_and_the_same_command_goes_on(
     workers: int, text: Path, calm: Path, tmp_path: Path
 ) -> None:
-    command = [*PROGRAM, *arguments(text, tmp_path / "d", workers=workers)]
+    command = arguments(text, tmp_path / "d", workers=workers)
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     while not list((tmp_path / "d" / "commits").glob("*.json")):
         assert process.poll() is None
@@ -62,7 +70,7 @@ def test_ctrl_c_exits_with_130_and_the_same_command_goes_on(
     assert out == ""
     assert "Interrupted: what is done is kept; the same command goes on from there." in err
     assert "Traceback" not in err
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run_whole(command)
     assert bytes_of(tmp_path / "d") == bytes_of(calm)
 
 
@@ -109,10 +117,10 @@ def test_a_disk_without_room_exits_with_1_and_the_run_goes_on_later(
     limit: int, text: Path, calm: Path, tmp_path: Path
 ) -> None:
     """A limit on the size of files stands for the full disk: the same failing writes, at the plan or in a unit."""
-    command = [*PROGRAM, *arguments(text, tmp_path / "d")]
+    command = arguments(text, tmp_path / "d")
 
     done = subprocess.run(
-        command,
+        [*PROGRAM, *command],
         capture_output=True,
         text=True,
         check=False,
@@ -124,7 +132,7 @@ def test_a_disk_without_room_exits_with_1_and_the_run_goes_on_later(
     assert "File too large" in done.stderr
     assert str(tmp_path / "d") in done.stderr
     assert not list((tmp_path / "d").rglob("*.tmp"))
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run_whole(command)
     assert bytes_of(tmp_path / "d") == bytes_of(calm)
     assert verify_dataset(tmp_path / "d").problems == ()
 

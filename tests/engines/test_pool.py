@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import small_units
-from small_units import run_unit
+from disturbed_units import write_unit
 
 from lisdata.engines import deaths, pool, run_units
 from lisdata.errors import BadRecordError, Place, RunError
@@ -43,7 +43,7 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_each_unit_is_run_once_and_yielded(workers: int, log: Path, tmp_path: Path) -> None:
-    run = partial(run_unit, tmp_path, {"log": str(log)})
+    run = partial(write_unit, tmp_path, {"log": str(log)})
 
     done = [one.unit["name"] for one in run_units(run, units(7), workers=workers)]
 
@@ -53,17 +53,25 @@ def test_each_unit_is_run_once_and_yielded(workers: int, log: Path, tmp_path: Pa
 
 def test_one_worker_and_one_unit_need_no_other_process(log: Path, tmp_path: Path) -> None:
     for workers, number in ((1, 3), (4, 1)):
-        list(run_units(partial(run_unit, tmp_path, {"log": str(log)}), units(number), workers=workers))
+        list(run_units(partial(write_unit, tmp_path, {"log": str(log)}), units(number), workers=workers))
 
     assert {int(pid) for path in log.iterdir() for pid in path.read_text().split()} == {os.getpid()}
 
 
+def test_what_a_worker_of_a_conversion_begins_with_knows_no_remote_files() -> None:
+    program = (
+        "import sys, lisdata.conversion.unit; print(*{'fsspec', 'asyncio', 'numba', 'torch'} & sys.modules.keys())"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_no_units_are_no_work(tmp_path: Path) -> None:
-    assert list(run_units(partial(run_unit, tmp_path, {}), [], workers=4)) == []
+    assert list(run_units(partial(write_unit, tmp_path, {}), [], workers=4)) == []
 
 
 def test_an_error_comes_back_from_a_worker_with_all_it_says(log: Path, tmp_path: Path) -> None:
-    run = partial(run_unit, tmp_path, {"log": str(log), "how": "raise", "disturbed": ["00001"]})
+    run = partial(write_unit, tmp_path, {"log": str(log), "how": "raise", "disturbed": ["00001"]})
 
     with pytest.raises(BadRecordError) as raised:
         list(run_units(run, units(4), workers=2))
@@ -77,7 +85,9 @@ def test_an_error_ends_the_other_workers_at_once(log: Path, tmp_path: Path) -> N
 
     with pytest.raises(BadRecordError):
         list(
-            run_units(partial(run_unit, tmp_path, plan | {"how": "raise", "disturbed": ["00001"]}), units(2), workers=2)
+            run_units(
+                partial(write_unit, tmp_path, plan | {"how": "raise", "disturbed": ["00001"]}), units(2), workers=2
+            )
         )
 
     workers = [int(pid) for path in log.iterdir() for pid in path.read_text().split()]
@@ -107,7 +117,7 @@ def test_a_dead_worker_is_told_and_its_units_run_again_alone(
 ) -> None:
     plan = {"log": str(log), "how": "once kill", "disturbed": ["00002"]}
 
-    done = {one.unit["name"]: one.tries for one in run_units(partial(run_unit, tmp_path, plan), units(6), workers=3)}
+    done = {one.unit["name"]: one.tries for one in run_units(partial(write_unit, tmp_path, plan), units(6), workers=3)}
 
     assert sorted(done) == [unit["name"] for unit in units(6)]
     assert done["00002"] == 2
@@ -124,14 +134,14 @@ def test_a_worker_that_keeps_dying_is_blamed_on_its_own_unit_alone(
     done = []
 
     with pytest.raises(RunError, match=r"^unit 00001: its worker process died 3 times, killed from outside or out of"):
-        done.extend(run_units(partial(run_unit, tmp_path, plan), units(2), workers=2))
+        done.extend(run_units(partial(write_unit, tmp_path, plan), units(2), workers=2))
 
 
 def test_seconds_are_those_of_the_unit(log: Path, tmp_path: Path) -> None:
     plan = {"log": str(log), "seconds": 0.2}
 
     for workers in (1, 2):
-        done = list(run_units(partial(run_unit, tmp_path, plan), units(2), workers=workers))
+        done = list(run_units(partial(write_unit, tmp_path, plan), units(2), workers=workers))
 
         assert all(one.seconds >= 0.2 for one in done)
 

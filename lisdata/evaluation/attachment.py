@@ -18,7 +18,9 @@ class AttachmentScores:
     """Shares of words with the right head (`uas`), with the right head and relation (`las`), and with the right tags.
 
     `uas_without_punctuation` leaves out words whose relation is punct. Where arcs cross, tags are compared with those
-    of the lifted tree, heads with those that were given. `las` compares relations as they are named, subtypes too.
+    of the lifted tree, heads with those that were given. `las` compares relations as they are named, subtypes too;
+    `known_relations` is the share of words whose relation the tagger knows: where it is low the tagger learned another
+    scheme, whose heads differ too, so that the scores say little of how good it is.
     """
 
     num_words: int
@@ -29,6 +31,7 @@ class AttachmentScores:
     terminal: float
     nonterminal: float
     whole_sentences: float
+    known_relations: float
 
 
 def score_tagger(network: HexatagNetwork, corpus: TreeCorpus) -> AttachmentScores:
@@ -46,5 +49,6 @@ def score_tagger(network: HexatagNetwork, corpus: TreeCorpus) -> AttachmentScore
         las=float((is_right & (relation == corpus.deprel)).mean()),
         terminal=float((found.terminal == corpus.terminal).mean()),
         nonterminal=float((found.nonterminal == corpus.nonterminal).mean()),
+        known_relations=float(np.isin(corpus.deprel, [row_of.get(name, -1) for name in network.config.deprels]).mean()),
         whole_sentences=float(np.logical_and.reduceat(is_right, corpus.offsets[:-1]).mean()),
     )

@@ -18,9 +18,14 @@ _END, _FILLS_SLOT = 0, 3  # the nonterminal after a sentence's last word, and th
 
 
 class HexatagTally:
-    """Adds up the tags of batches; each batch holds whole sentences, one after the other."""
+    """Adds up the tags of batches; each batch holds whole sentences, one after the other.
 
-    def __init__(self) -> None:
+    With `is_frozen` each word has the tags that it got when it was the newest, a row one sentence: they spell no tree,
+    so that neither an EOS ends a sentence nor a stack has a depth.
+    """
+
+    def __init__(self, *, is_frozen: bool = False) -> None:
+        self._is_frozen = is_frozen
         self._tags: dict[str, Counter[str]] = {name: Counter() for name in _GLYPHS}
         self._depths: Counter[int] = Counter()
         self._counts: Counter[str] = Counter()
@@ -35,6 +40,9 @@ class HexatagTally:
         for (name, glyphs), tags in zip(_GLYPHS.items(), (terminal, nonterminal), strict=True):
             add_codes(self._tags[name], tags[tags != UNTAGGED], list(glyphs))
         is_tagged = (terminal != UNTAGGED) & (nonterminal != UNTAGGED)
+        if self._is_frozen and rows is not None:
+            self._counts["tagged_sentences"] += len(np.unique(rows[is_tagged]))
+            return
         terminal, nonterminal = terminal[is_tagged].astype(np.int8), nonterminal[is_tagged].astype(np.int8)
         offsets = _sentences(nonterminal, None if rows is None else rows[is_tagged])
         if len(offsets) == 1:

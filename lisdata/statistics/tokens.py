@@ -46,7 +46,7 @@ class _TokenTallies:
         self._is_used = np.zeros(self._schema.column("input_ids").maximum + 1, bool)
         self._lengths = SizeTally()
         self._num_scored = 0
-        self._hexatags = HexatagTally()
+        self._hexatags = HexatagTally(is_frozen="frozen_tags" in dataset.manifest)
         self._by: dict[str, Counter[str]] = {
             name: Counter() for name in ("rows_by_kind", "tokens_by_kind", "tokens_by_role")
         }

@@ -63,14 +63,17 @@ def predict_rows(
         scores, deprel = _score(network, features, rows, offsets)
     tags = viterbi(scores[:, :NUM_TERMINALS], scores[:, NUM_TERMINALS:], offsets, max_depth=MAX_DEPTH)
     head = decode_batch(*tags, offsets)
+    if (root := find_root(network.config.deprels)) is not None:
+        deprel[head == 0] = root
     return PredictedTrees(head=head, deprel=deprel, terminal=tags[0], nonterminal=tags[1])
 
 
 def _score(
     network: HexatagNetwork, features: Int32, rows: Int64, offsets: Int64
 ) -> tuple[npt.NDArray[np.float32], Int64]:
-    """Return the scores of each word's hexatags and its best relation."""
+    """Return the scores of each word's hexatags and its best relation to another word."""
     num_tags = NUM_TERMINALS + NUM_NONTERMINALS
+    root = find_root(network.config.deprels)
     scores, deprel = np.zeros((len(rows), num_tags), np.float32), np.zeros(len(rows), np.int64)
     vectors = network.embed(torch.from_numpy(features))
     for sentences in iter_batches(np.diff(offsets), BATCH_WORDS):
@@ -79,8 +82,15 @@ def _score(
         found = network(vectors[torch.from_numpy(rows[at])], mask)[mask].float()
         words = at[is_word]
         scores[words] = found[:, :num_tags].numpy()
+        if root is not None:
+            found[:, num_tags + root] = -torch.inf
         deprel[words] = found[:, num_tags:].argmax(-1).numpy()
     return scores, deprel
+
+
+def find_root(deprels: Sequence[str]) -> int | None:
+    """Return the row of the root's relation, "root" in UD and "ROOT" in spaCy, which no other word has, or None."""
+    return next((row for row, name in enumerate(deprels) if name.lower() == "root"), None)
 
 
 def find_precision() -> Precision:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from small_taggers import drawn_network, write_treebank
+from small_taggers import SIZES, drawn_network, write_treebank
 
 from lisdata.cli import main
 from lisdata.tagger.weights import save_tagger
@@ -44,6 +45,18 @@ def test_scores_are_printed_for_people(treebank: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "UAS without punctuation" in result.stdout
     assert "%" in result.stdout
+
+
+@pytest.mark.parametrize(("deprels", "is_told"), [(("root", "det", "nsubj", "obj"), False), (("ROOT", "dobj"), True)])
+def test_scores_on_trees_of_another_scheme_say_so(
+    treebank: Path, tmp_path: Path, deprels: tuple[str, ...], is_told: bool
+) -> None:
+    save_tagger(drawn_network(config=replace(SIZES, deprels=deprels)), tmp_path / "t", about={})
+
+    result = run("tagger", "evaluate", treebank, "--tagger", tmp_path / "t")
+
+    assert result.exit_code == 0, result.output
+    assert ("compare it with its teacher" in result.stderr) == is_told
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from lisdata.encoding.frozen_tags import EOS, freeze_tags, newest_tags
 from lisdata.encoding.tokenizer_training import TokenizerSettings, train_tokenizer
 from lisdata.errors import SchemaError, TreeError
 from lisdata.evaluation.tag_cache import tag_texts
+from lisdata.statistics.summary import summarise
 from lisdata.token_shards import TokenDataset
 
 RULE = "python:rule_parser:parse"
@@ -92,3 +93,13 @@ def test_a_text_without_words_has_no_newest_tags() -> None:
 def test_what_is_no_tree_is_told_with_its_text() -> None:
     with pytest.raises(TreeError, match="expected trees for 'bad bad'"):
         newest_tags(["bad bad"], "python:cyclic_parser:parse")
+
+
+def test_statistics_count_a_sentence_a_row_and_no_depth_of_stacks(tokens: Path, tmp_path: Path) -> None:
+    freeze_tags(tokens, tmp_path / "frozen", RULE)
+
+    whole, frozen = summarise(tokens), summarise(tmp_path / "frozen")
+
+    assert frozen["tagged_sentences"] == whole["tagged_sentences"] > 1
+    assert "sentences_by_stack_depth" in whole
+    assert "sentences_by_stack_depth" not in frozen

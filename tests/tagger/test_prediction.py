@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from small_taggers import drawn_network
 
 from lisdata.hexatag import TreeFault, decode_batch, tag_trees
-from lisdata.tagger.prediction import find_precision, iter_batches, places_of, predict
+from lisdata.tagger.prediction import find_precision, find_root, iter_batches, places_of, predict
 
 NETWORK = drawn_network()
 SENTENCES = st.lists(st.lists(st.sampled_from(["a", "bb", "The", "9", "x-y"]), max_size=9), max_size=8)
@@ -23,6 +23,7 @@ def test_tags_always_give_a_projective_tree(sentences: list[list[str]]) -> None:
     wanted = [TreeFault.NONE if sentence else TreeFault.EMPTY for sentence in sentences]
     assert tag_trees(found.head, offsets, lift=False).fault.tolist() == wanted
     assert ((found.deprel >= 0) & (found.deprel < 3)).all()
+    assert ((found.deprel == find_root(NETWORK.config.deprels)) == (found.head == 0)).all()
     taken = np.unique(offsets)
     assert np.array_equal(decode_batch(found.terminal, found.nonterminal, taken), found.head)
 
@@ -38,6 +39,11 @@ def test_a_sentence_has_the_same_tree_alone(sentences: list[list[str]]) -> None:
         rows = slice(offsets[number], offsets[number + 1])
         assert alone.head.tolist() == together.head[rows].tolist()
         assert alone.deprel.tolist() == together.deprel[rows].tolist()
+
+
+@pytest.mark.parametrize(("names", "row"), [(("det", "ROOT"), 1), (("root", "det"), 0), (("det", "obj"), None)])
+def test_the_root_is_known_by_the_names_of_treebanks_and_of_spacy(names: tuple[str, ...], row: int | None) -> None:
+    assert find_root(names) == row
 
 
 @given(lengths=st.lists(st.integers(0, 9), max_size=30), num_words=st.integers(1, 40))

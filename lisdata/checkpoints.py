@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FORMAT = "lisdata checkpoint 1"
 INDEX = "checkpoint.json"
+TOKENIZER = "tokenizer"
+"""The fact that is the SHA-256 of the tokenizer's file. Checkpoints of older versions lack it, and are gone on from."""
 _NAME = re.compile(r"step-(\d{8,})")
 _INDEX_SHAPE = {"format": str, "step": COUNT, "facts": dict, "state": dict, "files": MapOf(str), "self_sha256": str}
 _LOG = logging.getLogger("lisdata")
@@ -151,6 +153,8 @@ def prune_checkpoints(directory: Path, *, keep: int) -> None:
 def check_facts(found: Mapping[str, Any], expected: Mapping[str, Any], place: StrPath) -> None:
     """Raise CheckpointError naming each fact in which the checkpoint at `place` differs from this run."""
     old, new = _flatten(found), _flatten(expected)
+    if TOKENIZER not in old:
+        new.pop(TOKENIZER, None)
     differences = [
         f"{key}: this run has {new.get(key, 'none')}, the checkpoint {old.get(key, 'none')}"
         for key in sorted(old.keys() | new.keys())
@@ -180,7 +184,13 @@ def read_model_settings(path: StrPath) -> tuple[str, dict[str, Any]]:
 
     Raises CheckpointError for a model that is none of lisdata's.
     """
-    return _model_settings(_read_index(Path(path))["facts"], path)
+    return _model_settings(read_facts(path), path)
+
+
+def read_facts(path: StrPath) -> dict[str, Any]:
+    """Return the facts of the checkpoint at `path`, whose tensors are not read."""
+    facts: dict[str, Any] = _read_index(Path(path))["facts"]
+    return facts
 
 
 def _model_settings(facts: Mapping[str, Any], place: StrPath) -> tuple[str, dict[str, Any]]:
@@ -197,7 +207,9 @@ def find_checkpoint(path: Path) -> Path:
         return path
     found = latest(path) or latest(path / "checkpoints")
     if found is None:
-        raise CheckpointError(f"{path}: expected a checkpoint, or a folder of checkpoints, found none")
+        models = [str(model) for model in sorted(path.glob("models/*")) if latest(model / "checkpoints")]
+        below = f"; there are models below it: {', '.join(models)}" if models else ""
+        raise CheckpointError(f"{path}: expected a checkpoint, or a folder of checkpoints, found none{below}")
     return found
 
 

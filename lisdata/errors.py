@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 _MAX_SHOWN = 500  # characters of what was found: a message is read by people
+_OPTION = re.compile(r"--[\w-]+")
 
 
 class LisDataError(Exception):
@@ -79,7 +82,23 @@ class TagError(LisDataError):
 
 
 class PlanError(LisDataError):
-    """The inputs of a run are missing or changed, or its folder belongs to another run."""
+    """The inputs of a run are missing or changed, or its folder belongs to another run.
+
+    `remedies` say what helps; one that names an option (--fresh) does only where there is such an option.
+    """
+
+    def __init__(self, problem: str, *, remedies: Sequence[str] = ()) -> None:
+        self.problem, self.remedies = problem, tuple(remedies)
+        super().__init__(_with_remedies(problem, self.remedies))
+
+    def describe(self, options: Collection[str]) -> str:
+        """Return the message for a command that has just these options."""
+        named = [remedy for remedy in self.remedies if set(_OPTION.findall(remedy)) <= set(options)]
+        return _with_remedies(self.problem, named)
+
+
+def _with_remedies(problem: str, remedies: Sequence[str]) -> str:
+    return f"{problem}; {', or '.join(remedies)}" if remedies else problem
 
 
 class RunError(LisDataError):

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 import lisdata
+from lisdata.encoding import load_tokenizer
 from lisdata.errors import RecipeError
+from lisdata.evaluation.own_tokenizer import hash_tokenizer, recorded_tokenizer
 from lisdata.experiment import (
     attended,
     batches_of,
@@ -152,6 +154,16 @@ def test_the_table_by_kind_says_on_which_rows_it_was_measured(tmp_path: Path) ->
     assert first.endswith("on rows of the training data")
     assert header.split() == ["model", "kind", "tokens", "before", "after"]
     assert [row.split()[:2] for row in rows] == [["lisformer", "text"]]
+
+
+def test_a_model_records_the_tokenizer_of_its_tokens(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(TEXT * 9)
+    chosen = recipe(tmp_path, 'data = "loader"\nnum_steps = 1\nbatch_size = 2', more=BY_KIND_TABLES)
+    make_data(chosen, tmp_path / "out", workers=1, on_step=lambda _: lambda _: None)
+    train_models(chosen, tmp_path / "out", on_progress=lambda _: lambda _: None)
+
+    own = tmp_path / "out" / "tokens" / "characters.json"
+    assert recorded_tokenizer(tmp_path / "out" / "models" / "lisformer") == hash_tokenizer(load_tokenizer(own))
 
 
 def test_a_context_longer_than_the_text_is_an_error_of_the_recipe(tmp_path: Path) -> None:

@@ -159,6 +159,11 @@ def test_fresh_starts_over_and_empties_nothing_else(root: Path, tmp_path: Path) 
     assert "options.unit = 'line', this one 'document'" in refused.output
     assert lisdata(*changed, "--fresh").exit_code == 0
 
+    (tmp_path / "a.txt").write_text("two\n", encoding="utf-8")
+    refused = lisdata(*changed)
+    assert "choose another folder, or --fresh to start over" in refused.output
+    assert "--replan" not in refused.output  # which `run` has not
+
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "tokens").write_text("mine", encoding="utf-8")
     assert lisdata("run", str(recipe), "--to", str(tmp_path / "mine"), "--fresh").exit_code == 1

@@ -192,19 +192,25 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
         ({"batches": make_windows(seed=5)}, "batches.seed: this run has 5, the checkpoint 0"),
         ({"model": make_model(activation="relu")}, 'model.config.activation: this run has "relu"'),
         ({"facts": {"labels": "other"}}, 'labels: this run has "other", the checkpoint "some"'),
+        ({"facts": {"labels": "some", "tokenizer": "b"}}, 'tokenizer: this run has "b", the checkpoint "a"'),
     ],
 )
 def test_a_directory_of_another_run_is_refused(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
     def start(**changed: Any) -> None:
-        settings = {
-            "model": make_model(), "batches": make_windows(), "config": CONFIG, "facts": {"labels": "some"}, **changed,
-        }  # fmt: skip
-        train(**settings, directory=tmp_path)
+        settings = {"model": make_model(), "batches": make_windows(), "config": CONFIG}
+        facts = {"labels": "some", "tokenizer": "a"}
+        train(**(settings | {"facts": facts} | changed), directory=tmp_path)
 
     start()
 
     with pytest.raises(CheckpointError, match=complaint):
         start(**change)
+
+
+def test_a_run_whose_checkpoint_lacks_the_tokenizer_goes_on(tmp_path: Path) -> None:
+    train(make_model(), make_windows(), CONFIG, directory=tmp_path)
+
+    assert train(make_model(), make_windows(), CONFIG, directory=tmp_path, facts={"tokenizer": "some"}).is_finished
 
 
 def test_how_often_a_run_is_saved_may_change(tmp_path: Path) -> None:

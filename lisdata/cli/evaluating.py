@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lisdata.cli.options import CleanGroup, ResumingCommand, device_option, example
+from lisdata.cli.options import WHOLE_SENTENCE_TAGS, CleanGroup, ResumingCommand, device_option, example, is_given
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_ITEMS = click.Path(exists=True, path_type=Path)
+_PREFIX_TAGS = ("prefix", "prefix-moved", "frozen")
 _TIES = click.option(
     "--ties", type=click.Choice(["wrong", "half"]), default="wrong", show_default=True, help="What a tie counts."
 )
@@ -65,10 +67,11 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--tags",
             "regime",
+            type=click.Choice([*WHOLE_SENTENCE_TAGS, *_PREFIX_TAGS]),
             default="full",
             show_default=True,
-            help="Which of the tags the model sees: full, eos-bit, terminal-only, nonterminal-only, shuffled, none; or "
-            "those of parses of what was read: prefix, prefix-moved, frozen.",
+            help="Which of the tags the model sees; prefix, prefix-moved and frozen are those of parses of what was "
+            "read. All but none need --parser.",
         ),
         _TAG_CACHE,
         click.option(
@@ -171,9 +174,10 @@ def blimp(ties: Any, max_pairs: int | None, **settings: Any) -> None:
 @click.option(
     "--tags",
     "regime",
+    type=click.Choice(WHOLE_SENTENCE_TAGS),
     default="full",
     show_default=True,
-    help="Which of the tags the model sees: full, eos-bit, terminal-only, nonterminal-only, shuffled, none.",
+    help="Which of the tags the model sees; all but none need --parser.",
 )
 @_TAG_CACHE
 @click.option(
@@ -200,6 +204,7 @@ def glue(model: Path, to: Path, changes: tuple[str, ...], **settings: Any) -> No
     from lisdata.finetuning.glue import GlueRequest, run_glue
     from lisdata.settings import parse_change
 
+    _check_parser(settings["regime"], settings["parser"])
     request = GlueRequest(model=model, directory=to, changes=dict(map(parse_change, changes)), **settings)
     with counter("benchmark glue", unit="runs") as show:
         table = run_glue(request, on_progress=show)
@@ -208,8 +213,8 @@ def glue(model: Path, to: Path, changes: tuple[str, ...], **settings: Any) -> No
 
 
 @benchmark.command(epilog=example("lisdata benchmark compare sipe/blimp-items.csv base/blimp-items.csv"))
-@click.argument("first", type=_FILE)
-@click.argument("second", type=_FILE)
+@click.argument("first", type=_ITEMS)
+@click.argument("second", type=_ITEMS)
 @click.option("--each", is_flag=True, help="Also the difference in each suite or paradigm.")
 @_TIES
 @click.option(
@@ -224,7 +229,8 @@ def glue(model: Path, to: Path, changes: tuple[str, ...], **settings: Any) -> No
 def compare(first: Path, second: Path, each: bool, ties: Any, seeds: Any, resamples: int, as_json: bool) -> None:
     """Print the score of FIRST less that of SECOND, in points, with its paired bootstrap interval.
 
-    Each is a CSV of a model's items, that of its seeds together; items and seeds are resampled.
+    Each is a CSV of a model's items, that of its seeds together, or the folder of a report that has it; items and seeds
+    are resampled.
     """
     from lisdata.evaluation.benchmark_report import differences_to_json, format_differences
     from lisdata.evaluation.benchmarks import compare_files
@@ -249,6 +255,7 @@ def _to_request(
     from lisdata.evaluation.causal_scorer import CausalScoring
     from lisdata.evaluation.prefix_rows import PREFIX_FORMS
 
+    _check_parser(scoring["regime"], parser)
     form = scoring.pop("regime") if scoring["regime"] in PREFIX_FORMS else None
     return BenchmarkRequest(
         checkpoints=models,
@@ -263,6 +270,12 @@ def _to_request(
         hide_from_parser=hide_from_parser,
         deprels=deprels,
     )
+
+
+def _check_parser(tags: str, parser: str | None) -> None:
+    """Refuse --tags without the parser that they need; without either no model sees tags."""
+    if parser is None and tags != "none" and is_given("regime"):
+        raise click.UsageError(f"--tags {tags} needs --parser, which tags the sentences")
 
 
 def _print_report(table: str, request: BenchmarkRequest) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lisdata.cli.options import device_option, example
+from lisdata.cli.options import device_option, example, is_given
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -89,6 +89,9 @@ def _to_request(
     from lisdata.generation.tag_choice import make_tag_source
 
     source = None if tags is None else make_tag_source(tags, form=form, newest=newest)
+    idle = [f"--{name}" for name in ("form", "newest") if is_given(name)]
+    if idle and not (tags or "").startswith("parser:"):
+        raise click.UsageError(f"{' and '.join(idle)} is for tags of a parser: give --tags parser:NAME too")
     sampling = Sampling(temperature=temperature, top_k=top_k, seed=seed)
     pairs = tuple(map(_to_pair, facts))
     return GenerationRequest(sampling=sampling, tags=source, facts=pairs, **settings)

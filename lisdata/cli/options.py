@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 from lisdata.cli.terminal import say, tell_compilation
-from lisdata.errors import BadRecordError, LisDataError
+from lisdata.errors import BadRecordError, LisDataError, PlanError
 from lisdata.models.devices import AUTO, on_device
 from lisdata.printable import one_line, print_uncaught, printable_streams
 from lisdata.storage import is_url, local_folder
@@ -22,6 +23,10 @@ from lisdata.storage import is_url, local_folder
 INTERRUPTED = 130
 STORES = ("adlfs", "aiohttp", "azure", "botocore", "gcsfs", "google")
 """Libraries of remote storage, whose errors (no credentials, no such host) are not all OSError."""
+
+
+WHOLE_SENTENCE_TAGS = ("full", "eos-bit", "terminal-only", "nonterminal-only", "shuffled", "none")
+"""Which tags of the parse of a whole sentence a model may see, as the benchmarks offer them."""
 
 
 class ResumingCommand(click.Command):
@@ -65,8 +70,10 @@ class CleanGroup(click.Group):
         try:
             return super().invoke(ctx)
         except LisDataError as error:
-            say(f"Error: {error}", err=True)
-            advice = getattr(self._called(ctx).command, "bad_record_advice", "")
+            command = self._called(ctx).command
+            options = {name for parameter in command.params for name in parameter.opts}
+            say(f"Error: {error.describe(options) if isinstance(error, PlanError) else error}", err=True)
+            advice = getattr(command, "bad_record_advice", "")
             if advice and isinstance(error, BadRecordError) and not error.is_all:
                 say(advice, err=True)
             ctx.exit(1)
@@ -82,10 +89,11 @@ class CleanGroup(click.Group):
                 raise
             say(f"Error: {type(error).__name__}: {error}", err=True)
             ctx.exit(1)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             does_resume = isinstance(self._called(ctx).command, ResumingCommand)
             kept = "what is done is kept; the same command goes on from there"
-            say(f"Interrupted: {kept if does_resume else 'the same command begins anew'}.", err=True)
+            said = str(error) or (kept if does_resume else "the same command begins anew")
+            say(f"Interrupted: {said}.", err=True)
             ctx.exit(INTERRUPTED)
 
     def _called(self, ctx: click.Context) -> click.Context:
@@ -175,6 +183,12 @@ def device_option(command: Callable[..., None]) -> Callable[..., None]:
 def _enter_device(context: click.Context, _option: click.Parameter, name: str) -> None:
     if not context.resilient_parsing:
         context.with_resource(on_device(name))
+
+
+def is_given(name: str) -> bool:
+    """Tell whether a parameter of the running command was given, rather than left at its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
 def example(text: str) -> str:

@@ -11,12 +11,11 @@ import click
 
 from lisdata.cli.options import INTERRUPTED
 from lisdata.cli.printing import counted, print_idle_workers, print_manifest, print_rejected
-from lisdata.cli.progress import counter, run_progress
+from lisdata.cli.progress import counter, steps_progress
 from lisdata.cli.terminal import say
 from lisdata.errors import RecipeError
 from lisdata.pipeline import DataFolders, PlannedStep, check_data, clear_outputs, make_data, planned_steps
 from lisdata.recipe import Recipe, choose_models, load_recipe
-from lisdata.runs import OnProgress
 from lisdata.shards.manifest import TOKEN_FORMAT, read_manifest
 
 if TYPE_CHECKING:
@@ -67,13 +66,8 @@ def _print_steps(steps: list[PlannedStep], workers: int) -> None:
 
 
 def _make_data(recipe: Recipe, to: Path, workers: int) -> None:
-    with ExitStack() as stack:
-
-        def on_step(label: str) -> OnProgress:
-            stack.close()
-            return stack.enter_context(run_progress(label))
-
-        manifest = make_data(recipe, to, workers=workers, on_step=on_step)
+    with steps_progress() as steps:
+        manifest = make_data(recipe, to, workers=workers, on_step=steps.begin)
     if manifest["format"] == TOKEN_FORMAT:  # which does not say what was rejected on the way to it
         for step in recipe.sources:
             folder = DataFolders(root=to).incidence(step.name)

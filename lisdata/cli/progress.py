@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 
 from lisdata.cli.printing import counted
@@ -28,6 +28,32 @@ def run_progress(label: str) -> Iterator[Callable[[Progress], None]]:
 
     with counter(label, unit="MB") as show:
         yield lambda p: show(p.weight_done / 1e6, p.weight / 1e6, note(p))
+
+
+class Steps:
+    """The runs of several steps, one after another: each shown until the next begins."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def begin(self, label: str) -> Callable[[Progress], None]:
+        """End the step before, and return the callback of `run_progress` for the next."""
+        self.end()
+        return self._stack.enter_context(run_progress(label))
+
+    def end(self) -> None:
+        """End the present step, if there is one."""
+        self._stack.close()
+
+
+@contextmanager
+def steps_progress() -> Iterator[Steps]:
+    """Give the steps of one command; the last ends with the context."""
+    steps = Steps()
+    try:
+        yield steps
+    finally:
+        steps.end()
 
 
 @contextmanager
@@ -113,4 +139,4 @@ class _Pace:
 def _amount(done: float, total: float, unit: str) -> str:
     if unit == "MB":
         return f"{done:,.1f}/{total:,.1f} MB"
-    return f"{done:,.0f}/{counted(int(total), unit)}"
+    return f"{int(done):,}/{counted(int(total), unit)}"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lisdata.cli.options import ResumingCommand, device_option, example
 from lisdata.cli.terminal import say
 from lisdata.reproduce import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from lisdata.cli.progress import Show
+    from lisdata.pipeline import OnStep
 
 _HELP = f"""Do EXPERIMENT again and print its table, the paper's numbers beside ours.
 
@@ -64,7 +71,6 @@ def reproduce(
     variants: tuple[str, ...],
 ) -> None:
     """Print the table of an experiment, after the runs that it lacks."""
-    from lisdata.cli.progress import counter
     from lisdata.reproduce import load_experiment
     from lisdata.reproduce.runner import choose_scale
     from lisdata.reproduce.runner import reproduce as run_all
@@ -72,7 +78,7 @@ def reproduce(
     settings = {} if steps is None else {"num_steps": steps}
     found = load_experiment(experiment)
     chosen = choose_scale(found, scale or next(iter(found.scales)), changes, **settings)
-    with counter(f"reproduce {experiment}", unit="runs") as show:
+    with _progress(experiment) as (on_step, on_progress):
         table = run_all(
             experiment,
             data=data,
@@ -81,7 +87,25 @@ def reproduce(
             num_seeds=seeds,
             variants=variants,
             jobs=jobs,
-            on_progress=show,
+            on_step=on_step,
+            on_progress=on_progress,
         )
     click.echo(table, nl=False)
     say(f"records and plot: {to}", err=True)
+
+
+@contextmanager
+def _progress(experiment: str) -> Iterator[tuple[OnStep, Show]]:
+    """Give what shows the steps of making the data, and what shows the runs, from the first on."""
+    from lisdata.cli.progress import counter, steps_progress
+
+    with ExitStack() as runs, steps_progress() as steps:
+        shown: list[Show] = []
+
+        def on_progress(done: float, total: float, note: str) -> None:
+            if not shown:
+                steps.end()
+                shown.append(runs.enter_context(counter(f"reproduce {experiment}", unit="runs")))
+            shown[0](done, total, note)
+
+        yield steps.begin, on_progress

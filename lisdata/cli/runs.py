@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 DATASET = click.Path(exists=True, file_okay=False, path_type=Path)
 MOST_ROWS = 40
+_TITLES = {
+    "seconds": "seconds of all units, added up",
+    "megabytes_per_second": "megabytes per second of a unit's time",
+}
 HEADER = ("unit", "records", "rejected", "MB read", "MB written", "seconds", "tries")
 
 
@@ -31,7 +35,7 @@ def finish(dataset: Path) -> None:
 @click.argument("dataset", type=DATASET)
 @click.option("--json", "as_json", is_flag=True, help="Print all units as JSON.")
 def run_report(dataset: Path, as_json: bool) -> None:
-    """Tell what the run of DATASET did, or has done so far, unit by unit: records, rejects, bytes, seconds."""
+    """Tell what the run of DATASET did, or has done so far: records, rejects, bytes, seconds, by unit and in all."""
     from lisdata.cli.printing import print_stats
     from lisdata.runs.report import report_run
 
@@ -54,7 +58,8 @@ def _print_report(report: RunReport) -> None:
     print_rows(HEADER, [_row(unit) for unit in units])
     state = {"state": "finished" if report.is_finished else "not finished: the same command goes on"}
     facts = {name: str(getattr(report, name) or "-") for name in ("started", "finished", "workers", "engine", "world")}
-    print_stats(state | facts | report.totals, as_json=False)
+    sums = {_TITLES.get(name, name): value for name, value in report.totals.items()}
+    print_stats(state | facts | sums, as_json=False)
 
 
 def _row(unit: UnitReport) -> tuple[str, ...]:

@@ -119,4 +119,7 @@ def evaluate(
         label = name.replace("_", " ").replace("uas", "UAS").replace("las", "LAS")
         click.echo(f"{label:26} {value:,}" if isinstance(value, int) else f"{label:26} {value:.2%}")
     if scores["known_relations"] < _SAME_SCHEME:
-        say("The tagger learned other relations, and heads, than these trees have: compare it with its teacher.", err=True)
+        say(
+            "The tagger learned other relations, and heads, than these trees have: compare it with its teacher.",
+            err=True,
+        )

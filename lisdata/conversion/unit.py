@@ -19,6 +19,7 @@ from lisdata.records import ParsedDocument, Records
 from lisdata.registry import DocumentSource, Reject, Source, load_converter, load_source
 from lisdata.rejects import RejectWriter
 from lisdata.runs import JsonDict
+from lisdata.runs.plans import CONVERT_AGAIN
 from lisdata.shards.writer import ShardWriter
 from lisdata.structure import Structure
 
@@ -95,7 +96,8 @@ def refuse_other_bytes(files: list[InputFile], commit: JsonDict) -> None:
         file = files[entry["file"]]
         if _digest(planned_slice(file, entry)) != entry["digest"]:
             raise PlanError(
-                f"{file.path}: changed since unit {commit['unit']} read it; use --fresh to start over, or --replan"
+                f"{file.path}: changed since unit {commit['unit']} read it",
+                remedies=("use --fresh to start over", CONVERT_AGAIN),
             )
 
 
@@ -107,7 +109,10 @@ def refuse_changes(files: list[InputFile]) -> None:
         except FileNotFoundError:
             continue
         if now != file.changed and not is_unchanged(file):
-            raise PlanError(f"{file.path}: changed while it was converted; --replan converts it again")
+            raise PlanError(
+                f"{file.path}: changed while it was converted",
+                remedies=("--replan converts it again", "--fresh starts over"),
+            )
 
 
 def _tools(plan: JsonDict, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:

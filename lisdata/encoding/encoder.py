@@ -171,7 +171,7 @@ def encode_unit(inputs: UnitInputs, directory: Path, plan: JsonDict, unit: JsonD
     """Encode one part and return its commit; the same bytes each time."""
     dataset = IncidenceDataset(inputs.source, verify="none")
     if file_entry(dataset.path / MANIFEST)["sha256"] != plan["dataset"]:
-        raise PlanError(f"{inputs.source}: changed since this run began; use --fresh to start over")
+        raise PlanError(f"{inputs.source}: changed since this run began", remedies=("use --fresh to start over",))
     if inputs.labels is not None and not inputs.labels.exists():
         raise RunError(f"{inputs.labels}: the labels that were joined are not seen by this machine; use workers there")
     part = next(part for part in dataset.parts if part.name == unit["part"])

@@ -21,6 +21,7 @@ from lisdata.evaluation.blimp import Paradigm, evaluate_blimp, read_blimp
 from lisdata.evaluation.causal_scorer import TAGLESS
 from lisdata.evaluation.item_results import Verdict
 from lisdata.evaluation.mode import evaluating
+from lisdata.evaluation.own_tokenizer import check_own_tokenizer
 from lisdata.evaluation.sentence_rows import SentenceRow, SentenceRows, iter_batches, pad_rows
 from lisdata.evaluation.sentence_scores import Float64, tags_of
 from lisdata.evaluation.tag_cache import TagCache
@@ -79,11 +80,14 @@ def compare_attention(request: AttentionRequest) -> AttentionComparison:
     items = find_verb_objects(paradigm.pairs, benchmark.parser)
     if not items:
         raise LisDataError(f"{request.paradigm}: {benchmark.parser} found no verb with an object in any pair")
+    tokenizer = load_tokenizer(benchmark.tokenizer)
+    for path in benchmark.checkpoints:
+        check_own_tokenizer(path, tokenizer, benchmark.tokenizer)
     models = [load_benchmarked(path)[0] for path in benchmark.checkpoints]
     kinds = {is_masked(model) for model in models}
     if len(kinds) > 1:
         raise LisDataError("expected two encoders or two decoders, got one of each: their attention is read apart")
-    tag, tokenizer = benchmark.load_tags(), load_tokenizer(benchmark.tokenizer)
+    tag = benchmark.load_tags()
     verdicts, weights, bands = [], [], []
     for model in models:
         scorer = make_scorer(benchmark, model, tokenizer, tag)

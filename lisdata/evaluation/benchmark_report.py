@@ -10,10 +10,12 @@ from statistics import fmean, stdev
 from typing import Any
 
 from lisdata.atomic import write_atomically
+from lisdata.errors import PlanError, SchemaError
 from lisdata.evaluation import blimp, syntaxgym
 from lisdata.evaluation.benchmark_plot import Bar, plot_scores
 from lisdata.evaluation.bootstrap import BootstrapDifference
 from lisdata.evaluation.item_results import ItemResults, Ties, write_item_results
+from lisdata.json_shape import find_mismatch
 from lisdata.training.report import describe_versions
 
 FORMAT = "lisdata benchmark 1"
@@ -102,6 +104,24 @@ def report_blimp(
         remarks=[*remarks, remark],
         chance=0.5,
     )
+
+
+def check_folder(directory: Path, name: str, asked: Mapping[str, Any]) -> None:
+    """Raise PlanError where the folder has a report called `name` with other facts than those `asked` for."""
+    path = directory / f"{name}.json"
+    if not path.exists():
+        return
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SchemaError(f"{path}: expected the report of a benchmark, found {error}") from error
+    mismatch = find_mismatch(report, {"format": str, "facts": dict})
+    if mismatch is not None:
+        raise SchemaError(f"{path}: {mismatch}")
+    for fact, value in asked.items():  # reports of older versions lack some
+        found = report["facts"].get(fact, value)
+        if found != value:
+            raise PlanError(f"{path}: the report here has {fact} {found!r}, not {value!r}; choose another folder")
 
 
 def write_benchmark_report(report: BenchmarkReport, directory: Path) -> str:

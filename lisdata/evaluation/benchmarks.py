@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,12 @@ from lisdata.checkpoints import find_checkpoint, load_model
 from lisdata.encoding import Tokenizer, load_tokenizer
 from lisdata.encoding.deprels import DeprelVocabulary
 from lisdata.errors import LisDataError, SchemaError
-from lisdata.evaluation.benchmark_report import report_blimp, report_syntaxgym, write_benchmark_report
+from lisdata.evaluation.benchmark_report import (
+    check_folder,
+    report_blimp,
+    report_syntaxgym,
+    write_benchmark_report,
+)
 from lisdata.evaluation.blimp import evaluate_blimp, hash_paradigms, read_blimp
 from lisdata.evaluation.bootstrap import BootstrapDifference, SeedPairing
 from lisdata.evaluation.causal_scorer import TAGLESS, CausalScorer, CausalScoring
@@ -26,6 +31,7 @@ from lisdata.evaluation.item_results import (
     vote_over_seeds,
 )
 from lisdata.evaluation.masked_scorer import MaskedScorer, MaskedScoring
+from lisdata.evaluation.own_tokenizer import check_own_tokenizer, hash_tokenizer
 from lisdata.evaluation.prefix_rows import PrefixForm
 from lisdata.evaluation.prefix_scorer import PrefixScorer
 from lisdata.evaluation.syntaxgym import Unit, counted_suites, evaluate_suites
@@ -81,7 +87,8 @@ def run_syntaxgym(
 ) -> str:
     """Score the models on the suites in the folder `data`; write the report and return its table.
 
-    `votes` adds the seeds' majority.
+    `votes` adds the seeds' majority. Raises LisDataError for a tokenizer that a model was not trained with, PlanError
+    where the folder has the report of other models, data or tags.
     """
     suites, tag = read_suites(request.data), request.load_tags()
 
@@ -90,8 +97,9 @@ def run_syntaxgym(
             raise LisDataError(f"{model}: SyntaxGym needs surprisals given what stands before: expected a causal model")
         return evaluate_suites(suites, scorer, model=model, tag=tag, unit=unit, on_progress=show)
 
-    results, facts = _score_models(request, tag, evaluate, on_progress)
-    facts |= {"suites_sha256": hash_suites(request.data), "unit": unit, "parser": tag.pinned if tag else None}
+    data = {"suites_sha256": hash_suites(request.data)}
+    results, facts = _score_models(request, tag, evaluate, on_progress, name="syntaxgym", data=data)
+    facts |= {"unit": unit}
     if votes:
         results.append(vote_over_seeds(results))
     remarks = _describe_reading(request, tag, facts)
@@ -109,15 +117,15 @@ def run_blimp(
 ) -> str:
     """Score the models on the paradigms in the folder `data`, on the first `max_pairs` pairs of each or on all.
 
-    The report is written, and its table returned.
+    The report is written, and its table returned. Raises as `run_syntaxgym` does.
     """
     paradigms, tag = read_blimp(request.data, max_pairs=max_pairs), request.load_tags()
 
     def evaluate(scorer: Scorer, model: str, show: OnProgress | None) -> ItemResults:
         return evaluate_blimp(paradigms, scorer, model=model, tag=tag, on_progress=show)
 
-    results, facts = _score_models(request, tag, evaluate, on_progress)
-    facts |= {"pairs_sha256": hash_paradigms(paradigms), "parser": tag.pinned if tag else None}
+    data = {"pairs_sha256": hash_paradigms(paradigms)}
+    results, facts = _score_models(request, tag, evaluate, on_progress, name="blimp", data=data)
     remarks = _describe_reading(request, tag, facts)
     return write_benchmark_report(
         report_blimp(results, paradigms, facts=facts, remarks=remarks, ties=ties), request.directory
@@ -136,6 +144,7 @@ def compare_files(
     """Return the difference of two models in the mean over groups, and with `each` in each group, by name.
 
     Each file holds the items of one model's seeds, as a report's NAME-items.csv or a published one; votes do not count.
+    The folder of a report stands for the one that is in it.
     Suites of SyntaxGym that do not count in its score are left out.
     """
     found = [_read_seeds(path) for path in (first, second)]
@@ -148,18 +157,36 @@ def compare_files(
 
 
 def _read_seeds(path: Path) -> list[ItemResults]:
-    seeds = [result for result in read_item_results(path) if result.model != VOTE]
+    """Return the results of the seeds in a file or the folder of a report; their names begin with that of the file."""
+    if path.is_dir():
+        files = sorted(path.glob("*-items.csv"))
+        if len(files) != 1:
+            names = ", ".join(file.name for file in files) or "none"
+            raise SchemaError(f"{path}: expected one file of items (such as blimp-items.csv), found {names}")
+        path = files[0]
+    results = [result for result in read_item_results(path) if result.model != VOTE]
+    seeds = [replace(result, model=f"{path} ({result.model})") for result in results]
     if not seeds:
         raise SchemaError(f"{path}: expected the items of a model, found votes alone")
     return seeds
 
 
 def _score_models(
-    request: BenchmarkRequest, tag: TagCache | None, evaluate: Evaluate, on_progress: OnProgress | None
+    request: BenchmarkRequest,
+    tag: TagCache | None,
+    evaluate: Evaluate,
+    on_progress: OnProgress | None,
+    *,
+    name: str,
+    data: dict[str, str],
 ) -> tuple[list[ItemResults], dict[str, Any]]:
+    """Return what each model says, and the facts of the report called `name`, which may not be there for another."""
     if not request.checkpoints or len(set(request.checkpoints)) < len(request.checkpoints):
         raise ValueError(f"expected checkpoints, each once, got {', '.join(map(str, request.checkpoints)) or 'none'}")
     tokenizer = load_tokenizer(request.tokenizer)
+    is_own = [check_own_tokenizer(path, tokenizer, request.tokenizer) for path in request.checkpoints]
+    asked = _describe_request(request, tag, tokenizer) | data
+    check_folder(request.directory, name, asked)
     results: list[ItemResults] = []
     models = []
     for number, path in enumerate(request.checkpoints):
@@ -170,7 +197,21 @@ def _score_models(
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
         facts = {"checkpoint": checkpoint, "num_parameters": num_parameters, "scoring": scorer.describe()}
         models.append(describe_model(model) | facts)
-    return results, {"models": models}
+    return results, {"models": models, **asked, "tokenizer_checked": all(is_own)}
+
+
+def _describe_request(request: BenchmarkRequest, tag: TagCache | None, tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return, ready for JSON, what makes a score another one, beside the data."""
+    return {
+        "checkpoints": [str(path if is_hf_folder(path) else find_checkpoint(path)) for path in request.checkpoints],
+        "tokenizer_sha256": hash_tokenizer(tokenizer),
+        "parser": tag.pinned if tag else None,
+        "tags": (request.prefix_form or request.scoring.regime) if tag else "none",
+        "start": request.scoring.start,
+        "end": request.scoring.end,
+        "within_word_l2r": request.within_word_l2r,
+        "hide_from_parser": request.hide_from_parser,
+    }
 
 
 def load_benchmarked(path: Path) -> tuple[nn.Module, str]:
@@ -210,7 +251,12 @@ def _describe_reading(request: BenchmarkRequest, tag: TagCache | None, facts: di
         tags = f"{request.scoring.regime}, by {tag.pinned}, of {parsed}: a tag may tell of words to come"
         if request.prefix_form is not None:
             tags = f"{request.prefix_form}, by {tag.pinned}, of what was read: no tag tells of words to come"
-    return [f"tags: {tags}", f"first token: {facts['models'][0]['scoring']['first_token']}"]
+    known = "that of the model's training" if facts["tokenizer_checked"] else "not checked: the model records none"
+    return [
+        f"tags: {tags}",
+        f"tokenizer: {request.tokenizer} ({known})",
+        f"first token: {facts['models'][0]['scoring']['first_token']}",
+    ]
 
 
 def _one_of(on_progress: OnProgress, number: int, num_models: int) -> OnProgress:

@@ -82,11 +82,16 @@ def check_same_items(results: Sequence[ItemResults]) -> None:
     first = results[0]
     for other in results[1:]:
         if groups := sorted(first.verdicts.keys() ^ other.verdicts.keys()):
-            raise LisDataError(f"expected {first.model} and {other.model} on the same groups, found {groups[0]} in one")
+            raise LisDataError(_tell_missing(first, other, "groups", groups[0], groups[0] in first.verdicts))
         for group, items in first.verdicts.items():
             if different := sorted(items.keys() ^ other.verdicts[group].keys()):
                 where = f"{group}, item {different[0]}"
-                raise LisDataError(f"expected {first.model} and {other.model} on the same items, found {where} in one")
+                raise LisDataError(_tell_missing(first, other, "items", where, different[0] in items))
+
+
+def _tell_missing(first: ItemResults, other: ItemResults, what: str, where: str, is_in_first: bool) -> str:
+    lacking = other if is_in_first else first
+    return f"expected {first.model} and {other.model} on the same {what}, found no {where} in {lacking.model}"
 
 
 def compare_results(

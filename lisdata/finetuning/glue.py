@@ -20,6 +20,7 @@ from lisdata.atomic import write_atomically
 from lisdata.encoding import Tokenizer, load_tokenizer
 from lisdata.errors import PlanError, SchemaError
 from lisdata.evaluation.causal_scorer import SCORING_REGIMES, TAGLESS
+from lisdata.evaluation.own_tokenizer import check_own_tokenizer
 from lisdata.evaluation.tag_cache import TagCache
 from lisdata.finetuning.finetune_settings import FinetuneSettings, paper_settings
 from lisdata.finetuning.finetuning import FinetuneRun, JsonDict, TaskData, finetune, load_task
@@ -88,6 +89,7 @@ def run_glue(request: GlueRequest, *, on_progress: OnProgress | None = None) -> 
     SchemaError for files that are not GLUE's, KeyboardInterrupt when a signal ended a training, whose state is saved.
     """
     tokenizer, tag = load_tokenizer(request.tokenizer), request.load_tags()
+    check_own_tokenizer(request.model, tokenizer, request.tokenizer)
     settings = {name: request.settings(name) for name in request.tasks}
     runs: list[JsonDict] = []
     num_runs = len(request.tasks) * request.num_seeds

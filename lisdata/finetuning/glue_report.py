@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,7 +25,7 @@ def write_glue_report(runs: Sequence[JsonDict], directory: Path) -> str:
         by_task.setdefault(run["task"], []).append(run)
     scores = {name: [score_of(run) for run in found] for name, found in by_task.items()}
     means = macro_scores(scores)
-    text = "\n".join([*_head(runs), *align_table(_rows(by_task, scores, means))]) + "\n"
+    text = "\n".join([*_head(runs), *align_table(_rows(by_task, scores, means)), *_cuts(by_task)]) + "\n"
     content = {
         "format": FORMAT,
         "scores": {name: _spread(values) for name, values in scores.items()},
@@ -79,6 +79,19 @@ def _rows(by_task: dict[str, list[JsonDict]], scores: dict[str, list[float]], me
         for part, values in _metrics(found).items():
             rows.append([f"  {part}", "", *_shown(values), ""])
     return rows
+
+
+def _cuts(by_task: dict[str, list[JsonDict]]) -> Iterator[str]:
+    """Yield a line for each task with rows that lost tokens, which are those of all its runs."""
+    for name, found in by_task.items():
+        run = found[0]
+        cut = [
+            f"{split['rows_cut']:,} of {split['examples']:,} rows of {split_name}"
+            for split_name, split in run["data"].items()
+            if split.get("rows_cut")
+        ]
+        if cut:
+            yield f"{name}: cut to {run['settings']['max_length']} tokens: {', '.join(cut)}"
 
 
 def _mean_name(scores: dict[str, list[float]]) -> str:

@@ -10,6 +10,7 @@ from lisdata.generation.tag_sources import Newest, NoTags, ParserTags, Retag, Se
 from lisdata.parsers import load_parser
 
 TAG_NAMES = "none, self or parser:NAME"
+_PARSER_KINDS = ("spacy", "tagger", "python")
 
 
 def make_tag_source(
@@ -26,7 +27,8 @@ def make_tag_source(
     if name == "self":
         return SelfTags()
     if kind != "parser" or not parser:
-        raise ValueError(f"expected tags of {TAG_NAMES}, got {name!r}")
+        guess = f"; did you mean parser:{name}?" if kind in _PARSER_KINDS else ""
+        raise ValueError(f"expected tags of {TAG_NAMES}, got {name!r}{guess}")
     forms = {known: known for known in PREFIX_FORMS}
     if form not in forms:
         raise ValueError(f"{form=} is none of {', '.join(PREFIX_FORMS)}")

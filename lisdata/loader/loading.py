@@ -17,7 +17,7 @@ from lisdata.loader.mixing import Mixture, open_tokens, pad_id_of
 from lisdata.loader.order import Shuffle
 from lisdata.loader.plans import Progress, Tail
 from lisdata.loader.prefetch import WorkerProcesses, make_in_thread
-from lisdata.loader.stream import Grouped, Topology, make_orders, make_stream
+from lisdata.loader.stream import Grouped, Topology, describe_change, make_orders, make_stream
 from lisdata.token_shards.dataset import TokenDataset
 
 STATE_VERSION = 1
@@ -180,7 +180,7 @@ class Loader:
         """
         for name, expected in self._identity().items():
             if state.get(name) != expected:
-                raise PlanError(f"state of a loader: expected {name} {expected!r}, found {state.get(name)!r}")
+                raise PlanError(f"state of a loader: expected {describe_change(name, expected, state.get(name))}")
         epoch, consumed, groups = state.get("epoch"), state.get("consumed"), state.get("groups", 0)
         if not isinstance(epoch, int) or not isinstance(consumed, int) or not isinstance(groups, int) or epoch < 0:
             raise PlanError(

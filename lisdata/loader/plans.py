@@ -160,7 +160,7 @@ def check_split(batch_size: int, rank: int, world_size: int, tail: Tail) -> None
     if batch_size < 1:
         raise ValueError(f"expected a batch size of at least 1, got {batch_size}")
     if not 0 <= rank < world_size:
-        raise ValueError(f"expected a rank from 0 to {world_size - 1}, got {rank}")
+        raise ValueError(f"expected a rank from 0 to below the world size of {world_size}, got {rank}")
     if tail not in TAILS:
         raise ValueError(f"expected tail of pad, drop or ragged, got {tail!r}")
 

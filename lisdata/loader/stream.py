@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,8 @@ from lisdata.loader.order import Order, Shuffle, order_of
 from lisdata.loader.plans import Progress, RowSplit, Split, Steps, Tail
 from lisdata.loader.prefetch import Maker
 from lisdata.token_shards.dataset import TokenDataset
+
+_PACK_NAMES = {"length": "pack_to", "window": "pack_window", "long": "long_rows"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +43,9 @@ class Grouped:
 
     def __post_init__(self) -> None:
         if self.pack_to is not None and self.max_tokens is not None:
-            raise ValueError(f"expected {self.pack_to=} or {self.max_tokens=}, got both")
+            raise ValueError(f"expected pack_to={self.pack_to} or max_tokens={self.max_tokens}, got both")
         if self.pack_to is None and (self.pack_window is not None or self.long_rows != "cut"):
-            raise ValueError(f"expected pack_to with {self.pack_window=}, {self.long_rows=}")
+            raise ValueError(f"expected pack_to with pack_window={self.pack_window}, long_rows={self.long_rows!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,3 +162,26 @@ def _required(batch_size: int | None) -> int:
     if batch_size is None:
         raise ValueError("expected a batch size, or max_tokens")
     return batch_size
+
+
+def describe_change(name: str, expected: Any, found: Any) -> str:
+    """Say which settings differ, with both values; what is no settings is shown whole."""
+    if not isinstance(expected, dict) or not isinstance(found, dict):
+        return f"{name} {expected!r}, found {found!r}"
+    before, after = dict(_iter_leaves(expected)), dict(_iter_leaves(found))
+    changes = [
+        f"{key} {before.get(key)!r}, found {after.get(key)!r}"
+        for key in {**before, **after}
+        if before.get(key) != after.get(key)
+    ]
+    return f"{name} with {'; '.join(changes)}" if changes else f"{name} {expected!r}, found {found!r}"
+
+
+def _iter_leaves(settings: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield single settings by the loader's names; those of what rows are drawn from ("of") stand beside the rest."""
+    names = _PACK_NAMES if "groups" in settings else {}
+    for name, value in settings.items():
+        if name == "of" and isinstance(value, dict):
+            yield from _iter_leaves(value)
+        else:
+            yield names.get(name, name), value

@@ -18,6 +18,7 @@ from lisdata.locks import LOCK, hold_lock
 from lisdata.paths import StrPath
 from lisdata.regrouping.jobs import SPILLS, RegroupJobs, fold_again, fold_spills, plan_jobs
 from lisdata.runs import PLAN, RUN, JsonDict, OnProgress, Share, finish_shares, run_job, run_share
+from lisdata.runs.plans import OTHER_FOLDER, START_OVER
 from lisdata.runs.ranks import await_shares
 from lisdata.settings import build_settings
 from lisdata.shards import IncidenceDataset
@@ -211,7 +212,7 @@ def _finished(target: Path, planned: JsonDict, sorted_as: JsonDict) -> JsonDict:
     inputs = [(entry["scope"], entry["name"], entry["size"]) for entry in planned["inputs"]]
     found = [(entry["scope"], entry["name"], entry["size"]) for entry in body.get("inputs", ())]
     if found != inputs or any(origin.get(name) != value for name, value in wanted.items()):
-        raise PlanError(f"{target}: holds another dataset; choose another folder, or --fresh to start over")
+        raise PlanError(f"{target}: holds another dataset", remedies=(OTHER_FOLDER, START_OVER))
     for folder in (SPILLS, UNSORTED):
         shutil.rmtree(target / folder, ignore_errors=True)
     return body

@@ -21,6 +21,7 @@ from lisdata.diagnostics.windows import list_role_labels
 from lisdata.encoding.characters import CharacterTokenizer
 from lisdata.encoding.mixed_view import FIRST_MARKER
 from lisdata.evaluation.entity_spelling import entity_contents, score_entities
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.row_training import (
     BETWEEN_FACTS_AND_TEXT,
     COLUMNS,
@@ -65,7 +66,9 @@ def evaluation_file(directory: Path, name: str) -> Path:
     return directory / "data" / EVALUATION / f"{name}.jsonl"
 
 
-def make_tokens(directory: Path, names: Iterable[str], vocabulary_size: int, views: Mapping[str, str]) -> JsonDict:
+def make_tokens(
+    directory: Path, names: Iterable[str], vocabulary_size: int, views: Mapping[str, str], on_step: OnStep
+) -> JsonDict:
     """Convert the lines for training and those of the rows `names`, encode them in both forms; return their hashes.
 
     `views` are the encoder's, by the names that token folders have for them. What is done is not done again.
@@ -77,12 +80,19 @@ def make_tokens(directory: Path, names: Iterable[str], vocabulary_size: int, vie
         (EVALUATION, list(evaluated.values()), EVALUATED_COLUMNS),
     ):
         source = directory / "incidence" / name
-        convert("fact-text", [str(path) for path in paths], source)
+        convert("fact-text", [str(path) for path in paths], source, on_progress=on_step(f"convert {name}"))
         for view_name, view in views.items():
             for facts in ("endpoints", "serialized"):
                 target = token_folder(directory, name, view_name, facts)
                 encode_rows(
-                    source, target, facts=facts, columns=columns, labels=roles, vocabulary=characters, view=view
+                    source,
+                    target,
+                    facts=facts,
+                    columns=columns,
+                    labels=roles,
+                    vocabulary=characters,
+                    view=view,
+                    on_progress=on_step(f"encode {target.name}"),
                 )
     files = {TRAINING: training_file(directory)} | evaluated
     return {name: file_entry(path)["sha256"] for name, path in files.items()}

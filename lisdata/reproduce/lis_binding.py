@@ -28,6 +28,7 @@ from lisdata.encoding import load_tokenizer
 from lisdata.evaluation.exact_match import score_names
 from lisdata.models import find_model
 from lisdata.reproduce.binding_report import write_table
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.row_training import (
     BETWEEN_FACTS_AND_TEXT,
     COLUMNS,
@@ -86,7 +87,7 @@ VARIANTS: dict[str, RowVariant] = {
 # -- data ------------------------------------------------------------------------------------------------------------
 
 
-def prepare(data: Path | None, directory: Path, scale: BindingScale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: BindingScale, on_step: OnStep) -> JsonDict:
     """Generate the facts and sentences and bring them the normal road to tokens, unless that is done."""
     worlds = _make_worlds(scale)
     facts: JsonDict = {"num_facts": worlds["train"].num_facts}
@@ -102,8 +103,8 @@ def prepare(data: Path | None, directory: Path, scale: BindingScale) -> JsonDict
     labels = [f"{relation}#{role}" for relation, roles in list_relations() for role in roles]
     RoleVocabulary.of_labels([*labels, TEXT_ROLE]).write(directory / "data" / "roles.json")
     for training in ("single", "several"):
-        _make_tokens(directory, training, [directory / "data" / f"{training}.jsonl"], COLUMNS)
-    _make_tokens(directory, "evaluation", evaluation_files(directory), EVALUATED_COLUMNS)
+        _make_tokens(directory, training, [directory / "data" / f"{training}.jsonl"], COLUMNS, on_step)
+    _make_tokens(directory, "evaluation", evaluation_files(directory), EVALUATED_COLUMNS, on_step)
     return facts
 
 
@@ -128,9 +129,10 @@ def evaluation_files(directory: Path) -> list[Path]:
     return sorted((directory / "data" / "evaluation").glob("*.jsonl"))
 
 
-def _make_tokens(directory: Path, name: str, paths: list[Path], columns: tuple[str, ...]) -> None:
+def _make_tokens(directory: Path, name: str, paths: list[Path], columns: tuple[str, ...], on_step: OnStep) -> None:
     """Convert files and encode them both ways; vocabularies are those of the training without distractors."""
-    convert("fact-text", [str(path) for path in paths], directory / "incidence" / name)
+    shown = on_step(f"convert {name}")
+    convert("fact-text", [str(path) for path in paths], directory / "incidence" / name, on_progress=shown)
     for facts in ("endpoints", "serialized"):
         first = _tokens(directory, "single", facts) / "characters.json"
         encode_rows(
@@ -140,6 +142,7 @@ def _make_tokens(directory: Path, name: str, paths: list[Path], columns: tuple[s
             columns=columns,
             labels=directory / "data" / "roles.json",
             vocabulary=None if name == "single" else first,
+            on_progress=on_step(f"encode {name}-{facts}"),
         )
 
 

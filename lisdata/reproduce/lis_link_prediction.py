@@ -43,6 +43,7 @@ from lisdata.reproduce.fact_questions import (
     triples,
 )
 from lisdata.reproduce.link_report import write_table
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
 from lisdata.shards import IncidenceDataset
 from lisdata.shards.manifest import file_entry
@@ -145,7 +146,7 @@ VARIANTS: dict[str, _Variant] = {
 # -- data ------------------------------------------------------------------------------------------------------------
 
 
-def prepare(data: Path | None, directory: Path, scale: LinkScale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: LinkScale, on_step: OnStep) -> JsonDict:
     """Bring the facts of `data` the normal road to tokens, unless that is done, and say which they are."""
     assert data is not None  # the experiment's entry says that it needs one
     facts: JsonDict = {}
@@ -153,7 +154,7 @@ def prepare(data: Path | None, directory: Path, scale: LinkScale) -> JsonDict:
         if not (data / name).is_file():
             raise LisDataError(f"{data}: expected facts in {', '.join(SPLITS.values())}, found no {name}")
         facts[split] = file_entry(data / name)["sha256"]
-        convert("nary", [str(data / name)], directory / "incidence" / split)
+        convert("nary", [str(data / name)], directory / "incidence" / split, on_progress=on_step(f"convert {split}"))
     found = [IncidenceDataset(directory / "incidence" / split) for split in SPLITS]
     labels = [label for dataset in found for part in dataset.parts for label in iter_role_labels(part)]
     RoleVocabulary.of_labels(labels).write(directory / "roles.json")
@@ -165,6 +166,7 @@ def prepare(data: Path | None, directory: Path, scale: LinkScale) -> JsonDict:
             columns=("input_ids", *COLUMNS),
             labels=str(directory / "roles.json"),
             record_ids=False,
+            on_progress=on_step(f"encode {split}"),
         )
     vocabulary, facts_of = _read(directory)
     facts |= {"num_contents": vocabulary.num_contents}

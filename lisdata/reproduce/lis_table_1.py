@@ -16,6 +16,7 @@ from lisdata.atomic import write_atomically
 from lisdata.plots import plot_binding
 from lisdata.reproduce import load_experiment
 from lisdata.reproduce.context_growth import WHOLE, align_columns
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, read_runs
 from lisdata.reproduce.spelling_report import TOP_5
 
@@ -101,7 +102,7 @@ ROWS = (
 )
 
 
-def prepare(data: Path | None, directory: Path, scale: Table1Sources) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: Table1Sources, on_step: OnStep) -> JsonDict:
     """Return nothing: the table has no data of its own."""
     return {}
 

@@ -30,6 +30,7 @@ from lisdata.models import build_model
 from lisdata.pipeline import make_data, open_tokens
 from lisdata.recipe import ModelStep, Recipe, SourceStep
 from lisdata.reproduce.context_growth import WHOLE, write_table
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
 from lisdata.torch_threads import one_thread
 from lisdata.training import Progress
@@ -108,11 +109,11 @@ VARIANTS: dict[str, _Variant] = {
 }
 
 
-def prepare(data: Path | None, directory: Path, scale: Table3Scale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: Table3Scale, on_step: OnStep) -> JsonDict:
     """Convert and encode the text, unless that is done, and say which text it is."""
     assert data is not None  # the experiment's entry says that it needs one
     recipe = _recipe(data, scale, ModelStep(label="rope", model="rope"), seed=0)
-    make_data(recipe, directory, workers=1, on_step=lambda label: lambda progress: None)
+    make_data(recipe, directory, workers=1, on_step=on_step)
     dataset = open_tokens(recipe, directory)
     text = split_text(recipe, dataset)
     return {

@@ -28,6 +28,7 @@ from lisdata.models.rope import RopeConfig, RopeTransformer
 from lisdata.plots import plot_overheads
 from lisdata.reproduce.context_growth import Spread, align_columns
 from lisdata.reproduce.leaking_lines import LeakingLines
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest
 
 SEED = 42
@@ -71,7 +72,7 @@ SCALES: dict[str, TimingScale] = {
 """0.8, 85.2, 302.4 and 680.2 million parameters; all three models and their optimizers are held at once."""
 
 
-def prepare(data: Path | None, directory: Path, scale: TimingScale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: TimingScale, on_step: OnStep) -> JsonDict:
     """Say which text the batch is drawn from; raise ValueError for a folder."""
     if data is not None and not data.is_file():
         raise ValueError(f"{data}: expected a text file")

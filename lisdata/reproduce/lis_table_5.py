@@ -36,6 +36,7 @@ from lisdata.reproduce.fact_rows import (
     token_folder,
     training_file,
 )
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.row_training import RowScale, build_untrained, train_and_score
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest
 from lisdata.reproduce.spelling_report import Key, Published, SpellingTable, join_key, write_spelling_table
@@ -97,7 +98,7 @@ TABLE = SpellingTable(
 )
 
 
-def prepare(data: Path | None, directory: Path, scale: SeparateFormsScale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: SeparateFormsScale, on_step: OnStep) -> JsonDict:
     """Generate the lines and bring them the normal road to tokens, unless that is done."""
     facts = split_facts(_make_worlds(scale), scale.held_out, DATA_SEED)
     write_lines(training_file(directory), iter_separate_training(facts, scale.num_training_rows, DATA_SEED))
@@ -109,7 +110,7 @@ def prepare(data: Path | None, directory: Path, scale: SeparateFormsScale) -> Js
         "num_facts": len(facts),
         "num_facts_seen": sum(found.seen is not None for found in facts),
         "num_facts_asked": {name: len(found) for name, (_, found) in asked.items()},
-    } | make_tokens(directory, asked, scale.vocabulary_size, {VIEW_NAME: "mixed"})
+    } | make_tokens(directory, asked, scale.vocabulary_size, {VIEW_NAME: "mixed"}, on_step)
 
 
 def _make_worlds(scale: SeparateFormsScale) -> dict[str, WindowWorld]:

@@ -15,6 +15,7 @@ from lisdata.encoding import encode
 from lisdata.loader import BatchCollator, Loader, Mixture
 from lisdata.models import build_model, find_model
 from lisdata.reproduce.runner import JsonDict, RunRequest, training_figures
+from lisdata.runs import OnProgress
 from lisdata.shards import IncidenceDataset
 from lisdata.token_shards import TokenDataset
 from lisdata.torch_threads import one_thread
@@ -65,6 +66,7 @@ def encode_rows(
     labels: Path,
     vocabulary: Path | None,
     view: str = "auto",
+    on_progress: OnProgress | None = None,
 ) -> None:
     """Encode a dataset of facts and text, unless that is done; without a vocabulary the characters are its own."""
     encode(
@@ -78,6 +80,7 @@ def encode_rows(
         vocabulary=None if vocabulary is None else str(vocabulary),
         record_ids=False,
         view=view,
+        on_progress=on_progress,
     )
 
 

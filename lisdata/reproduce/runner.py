@@ -26,12 +26,16 @@ from lisdata.locks import hold_lock
 from lisdata.models.devices import current_device, on_device
 from lisdata.reproduce import EXPERIMENTS, load_experiment
 from lisdata.reproduce.machine import describe_machine
+from lisdata.reproduce.preparation import OnStep, untold
 from lisdata.settings import build_settings, parse_change
 from lisdata.training.allocation import keep_freed_memory
 from lisdata.training.report import describe_versions
 
 JsonDict = dict[str, Any]
 RUN_FORMAT = "lisdata reproduction run 1"
+KEPT_OF_DATA = (
+    "of the data being prepared, units that are done are kept; the same command goes on from there, those at work anew"
+)
 
 OnProgress = Callable[[float, int, str], None]
 """Called with the runs done, of which the last may be a fraction, the runs in all, and a remark."""
@@ -58,17 +62,17 @@ class RunRequest:
 class Experiment:
     """A published table.
 
-    `scales` are frozen dataclasses of settings by name. `prepare(data, directory, scale)` makes what the runs share
-    and returns facts of it, ready for JSON. `variants_at(scale)` are those of the variants that a scale has, by default
-    all. `run(request)` trains and measures one variant, going on from its last checkpoint, and returns the figures,
-    ready for JSON. `report(runs, scale, directory)` writes the table of those
-    runs as table.txt, table.json and table.png and returns it as text.
+    `scales` are frozen dataclasses of settings by name. `prepare(data, directory, scale, on_step)` makes what the
+    runs share, each step told by what `on_step(label)` returns, and returns facts of it, ready for JSON.
+    `variants_at(scale)` are those of the variants that a scale has, by default all. `run(request)` trains and measures
+    one variant, going on from its last checkpoint, and returns the figures, ready for JSON. `report(runs, scale,
+    directory)` writes the table of those runs as table.txt, table.json and table.png and returns it as text.
     """
 
     name: str
     variants: tuple[str, ...]
     scales: Mapping[str, Any]
-    prepare: Callable[[Path | None, Path, Any], JsonDict]
+    prepare: Callable[[Path | None, Path, Any, OnStep], JsonDict]
     run: Callable[[RunRequest], JsonDict]
     report: Callable[[list[JsonDict], Any, Path], str]
     variants_at: Callable[[Any], tuple[str, ...]] | None = None
@@ -95,14 +99,16 @@ def reproduce(
     num_seeds: int,
     variants: Sequence[str] = (),
     jobs: int = 1,
+    on_step: OnStep = untold,
     on_progress: OnProgress | None = None,
 ) -> str:
     """Do the runs that are not done yet, in as many processes as `jobs`, and return the table of all that are.
 
     Seeds go 0 to `num_seeds` - 1, and every variant (of those named, else of all) has had one seed before any has the
     next; the table is written anew after each run. With one job a run happens in this process, and `on_progress` is
-    called at each step, else after each run. Raises PlanError when the folder holds runs of another scale or data,
-    KeyboardInterrupt when a signal ended a training, whose state is saved.
+    called before the first and at each step, else before the first and after each run; what `on_step(label)` returns
+    is called as the data is made. Raises PlanError when the folder holds runs of another scale or data,
+    KeyboardInterrupt when a signal ended a training, whose state is saved, or the making of the data, which it says.
     """
     experiment = load_experiment(name)
     if EXPERIMENTS[name].needs_data and data is None:
@@ -124,11 +130,14 @@ def reproduce(
         for variant in chosen
     ]
     with hold_lock(directory / "runs", "another reproduction"):
-        facts = {"experiment": name, "scale": asdict(scale), "data": experiment.prepare(data, directory, scale)}
+        made = _prepare(experiment, data, directory, scale, on_step)
+        facts = {"experiment": name, "scale": asdict(scale), "data": made}
         _adopt_facts(directory / "experiment.json", facts)
         pending = [unit for unit in units if not _run_path(directory, unit["name"]).exists()]
         num_done = len(units) - len(pending)
         show = _Show(on_progress, len(units), num_done) if on_progress is not None else None
+        if show is not None and pending:
+            show.begin(pending[0]["name"])
         run = _RunOne(name, data, directory, scale, facts, str(current_device()), show if jobs == 1 else None)
         for done in run_units(run, pending, workers=jobs):
             num_done += 1
@@ -137,6 +146,13 @@ def reproduce(
             if num_done < len(units):
                 experiment.report(read_runs(experiment, directory), scale, directory)
         return experiment.report(read_runs(experiment, directory), scale, directory)
+
+
+def _prepare(experiment: Experiment, data: Path | None, directory: Path, scale: Any, on_step: OnStep) -> JsonDict:
+    try:
+        return experiment.prepare(data, directory, scale, on_step)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(KEPT_OF_DATA) from error
 
 
 def training_figures(report: Path, *, evaluation_seconds: float) -> JsonDict:
@@ -164,6 +180,9 @@ class _Show:
     on_progress: OnProgress
     num_runs: int
     num_done: int
+
+    def begin(self, name: str) -> None:
+        self.on_progress(self.num_done, self.num_runs, f"{name} begins")
 
     def step(self, name: str, step: int, num_steps: int, loss: float) -> None:
         remark = f"{name}: step {step} of {num_steps}, loss {loss:.3f}"

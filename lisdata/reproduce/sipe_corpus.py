@@ -27,8 +27,10 @@ from lisdata.evaluation.prefix_rows import tag_prefixes
 from lisdata.evaluation.sentence_rows import SentenceRows
 from lisdata.evaluation.syntaxgym_suites import Suite, hash_suites, read_suites
 from lisdata.evaluation.tag_cache import TagCache
+from lisdata.reproduce.preparation import OnStep, iter_batches
 from lisdata.reproduce.runner import JsonDict
 from lisdata.reproduce.sipe_settings import SipeScale
+from lisdata.runs import OnProgress
 from lisdata.schema import DEPREL_COLUMN
 from lisdata.shards.manifest import file_entry
 from lisdata.token_shards import TokenDataset
@@ -36,7 +38,6 @@ from lisdata.token_shards import TokenDataset
 COLUMNS = ("input_ids", "terminal", "nonterminal")
 SPLITS = ("train", "valid", "test")
 _BYTES_A_WORKER, _MOST_WORKERS = 1 << 20, 2
-_TEXTS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,22 +77,25 @@ class TestSets:
         return list(dict.fromkeys([*self.sentences, *pairs, *conditions]))
 
 
-def prepare_corpus(data: Path, directory: Path, scale: SipeScale, *, with_prefixes: bool = True) -> JsonDict:
+def prepare_corpus(
+    data: Path, directory: Path, scale: SipeScale, on_step: OnStep, *, with_prefixes: bool = True
+) -> JsonDict:
     """Make the corpus and tag all that models are measured on, as far as that is not done; return what decides it.
 
     `with_prefixes` there are also frozen tags to train on, and those of all prefixes that are measured.
     """
     folders = SipeFolders(root=directory)
     books = split_books(data, scale)
-    workers = make_tokens(books, directory, scale)
+    workers = make_tokens(books, directory, scale, on_step)
     tests, valid = read_tests(data, folders, scale), read_valid(folders, scale)
     tags = TagCache(scale.parser, folders.tags)
     rows = make_rows(load_tokenizer(folders.tokenizer))
-    _tag_all(valid, tests, tags, rows if with_prefixes else None)
+    _tag_all(valid, tests, tags, rows if with_prefixes else None, on_step("tag what is measured on"))
     corpus = describe_corpus(books, folders)
     if with_prefixes:
         frozen = folders.tokens("train-frozen")
-        freeze_tags(folders.tokens("train"), frozen, scale.parser, workers=workers)
+        shown = on_step("freeze tags of train")
+        freeze_tags(folders.tokens("train"), frozen, scale.parser, workers=workers, on_progress=shown)
         corpus["tokens"]["train-frozen"] = TokenDataset(frozen).fingerprint
     return corpus | {
         "parser": tags.pinned,
@@ -111,7 +115,12 @@ def describe_corpus(books: Mapping[str, Sequence[Path]], folders: SipeFolders) -
 
 
 def make_tokens(
-    books: Mapping[str, Sequence[Path]], directory: Path, scale: SipeScale, *, with_deprels: bool = False
+    books: Mapping[str, Sequence[Path]],
+    directory: Path,
+    scale: SipeScale,
+    on_step: OnStep,
+    *,
+    with_deprels: bool = False,
 ) -> int:
     """Make a dataset of hexatagged tokens of the books of each split, as far as that is not done.
 
@@ -123,7 +132,15 @@ def make_tokens(
     workers = min(_MOST_WORKERS, 1 + size // _BYTES_A_WORKER)
     for split, paths in books.items():
         options = {"parser": scale.parser, "unit": "line"}
-        convert("parsed", list(map(str, paths)), directory / "incidence" / split, options=options, workers=workers)
+        convert(
+            "parsed",
+            list(map(str, paths)),
+            directory / "incidence" / split,
+            options=options,
+            unit_mib=1,  # what takes a parser minutes: a run that is stopped begins no more than this anew
+            workers=workers,
+            on_progress=on_step(f"convert {split}"),
+        )
     if not folders.tokenizer.exists():
         settings = TokenizerSettings(vocabulary_size=scale.vocabulary_size, straight_quotes=True)
         train_tokenizer(list(map(str, books["train"])), folders.tokenizer, settings)
@@ -137,6 +154,7 @@ def make_tokens(
             columns=(*COLUMNS, DEPREL_COLUMN) if with_deprels else COLUMNS,
             deprels=str(folders.tokens("train") / DEPRELS_FILE) if with_deprels and split != "train" else None,
             record_ids=False,
+            on_progress=on_step(f"encode {split}"),
         )
     return workers
 
@@ -182,11 +200,12 @@ def make_rows(tokenizer: Tokenizer) -> SentenceRows:
     return SentenceRows(tokenizer, start=None, end=END)
 
 
-def _tag_all(valid: Sequence[str], tests: TestSets, tags: TagCache, rows: SentenceRows | None) -> None:
+def _tag_all(
+    valid: Sequence[str], tests: TestSets, tags: TagCache, rows: SentenceRows | None, on_progress: OnProgress
+) -> None:
     """Bring the tags of all sentences into the cache, and with `rows` of their prefixes: runs side by side share it."""
     texts = [*dict.fromkeys([*valid, *tests.all_texts()])]
-    for begin in range(0, len(texts), _TEXTS_AT_ONCE):
-        some = texts[begin : begin + _TEXTS_AT_ONCE]
+    for some in iter_batches(texts, on_progress):
         tags(some)
         if rows is not None:
             tag_prefixes(rows.make(some, None), tags)

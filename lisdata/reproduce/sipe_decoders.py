@@ -20,6 +20,7 @@ from lisdata.checkpoints import load_model
 from lisdata.encoding import load_tokenizer
 from lisdata.evaluation.tag_cache import TagCache
 from lisdata.models import build_model
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
 from lisdata.reproduce.sipe_corpus import SipeFolders, make_rows, prepare_corpus, read_tests, read_valid
 from lisdata.reproduce.sipe_evaluation import measure, measure_joint, validation_loss, validation_rows
@@ -56,12 +57,12 @@ class DecoderStudy:
             variants_at=self.variants_at,
         )
 
-    def prepare(self, data: Path | None, directory: Path, scale: SipeScale) -> JsonDict:
+    def prepare(self, data: Path | None, directory: Path, scale: SipeScale, on_step: OnStep) -> JsonDict:
         """Make the corpus, unless that is done, and say what it is."""
         assert data is not None  # the experiment's entry says that it needs a folder
         with_prefixes = any(variant.needs_prefixes for variant in self.variants.values())
         with one_thread():
-            return prepare_corpus(data, directory, scale, with_prefixes=with_prefixes)
+            return prepare_corpus(data, directory, scale, on_step, with_prefixes=with_prefixes)
 
 
 def run_variant(variants: Mapping[str, SipeVariant], request: RunRequest) -> JsonDict:

@@ -19,11 +19,13 @@ from lisdata.evaluation.tag_cache import TagCache
 from lisdata.finetuning.finetune_settings import FinetuneSettings, paper_settings
 from lisdata.finetuning.finetuning import FinetuneRun, TaskData, finetune, load_task
 from lisdata.finetuning.glue_tasks import MACRO_TASKS, find_task
+from lisdata.reproduce.preparation import OnStep, telling
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest
 from lisdata.reproduce.sipe_backbones import VARIANTS as BACKBONE_VARIANTS
 from lisdata.reproduce.sipe_corpus import SipeFolders
 from lisdata.reproduce.sipe_glue_report import write_table
 from lisdata.reproduce.sipe_pretraining import FIRST, stage_folder
+from lisdata.runs import OnProgress
 from lisdata.shards.manifest import file_entry
 from lisdata.torch_threads import one_thread
 
@@ -101,7 +103,7 @@ VARIANTS: dict[str, GlueVariant] = dict(_variants())
 """A model is fine-tuned with the tags it learned with; at the end the controls, which are given other ones."""
 
 
-def prepare(data: Path | None, directory: Path, scale: GlueScale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: GlueScale, on_step: OnStep) -> JsonDict:
     """Tag the texts of all tasks, unless that is done, and say what they and the models' tokenizer are."""
     assert data is not None  # the experiment's entry says that it needs a folder
     pretrained = SipeFolders(root=scale.find_pretrained(directory))
@@ -111,7 +113,7 @@ def prepare(data: Path | None, directory: Path, scale: GlueScale) -> JsonDict:
             "is with --set pretrained=FOLDER"
         )
     with one_thread():
-        facts = {name: _load(data, directory, scale, name).facts for name in scale.tasks}
+        facts = {name: _load(data, directory, scale, name, on_step(f"tag {name}")).facts for name in scale.tasks}
     return {"tasks": facts, "tokenizer": file_entry(pretrained.tokenizer)["sha256"]}
 
 
@@ -145,9 +147,10 @@ def run(request: RunRequest) -> JsonDict:
     return {"pretrained": pretrained, "regime": variant.regime, "tasks": tasks, "seconds": seconds}
 
 
-def _load(data: Path, directory: Path, scale: GlueScale, task: str) -> TaskData:
+def _load(data: Path, directory: Path, scale: GlueScale, task: str, on_progress: OnProgress | None = None) -> TaskData:
     tokenizer = load_tokenizer(SipeFolders(root=scale.find_pretrained(directory)).tokenizer)
-    tag = TagCache(scale.parser, directory / "tags.jsonl")
+    cache = TagCache(scale.parser, directory / "tags.jsonl")
+    tag = cache if on_progress is None else telling(cache, on_progress)
     length = scale.max_length
     return load_task(find_task(task), data, tokenizer, tag, max_length=length, max_train=scale.max_train)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ PUBLISHED: Published = {
 }
 """SiPE Table 2: 16 layers on BLLIP-LG."""
 BENCHMARKS = ("blimp", "syntaxgym")
+_WHOLE = {"blimp": (67, "paradigms of BLiMP"), "syntaxgym": (34, "suites of SyntaxGym")}
 _PARTS = ("token", "terminal", "nonterminal")
 _MOST_NATS = 700.0  # of which exp is a float
 KNOWN_IN_TIME = ("none", "prefix", "prefix-moved", "frozen")
@@ -101,6 +102,7 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path, *, layout: La
             "read, it is a perplexity of the text; tags of whole sentences tell of words to come, and their PPL is in",
             "a column of its own, which compares with nothing outside of it.",
             describe_scale(scale),
+            *describe_parts({name: rows[0].items[rows[0].seeds[0]][name] for name in BENCHMARKS} if rows else {}),
             "",
             *_format_rows(rows, layout.published),
             "",
@@ -125,6 +127,15 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path, *, layout: La
     write_atomically(directory / "table.json", (json.dumps(content, indent=1) + "\n").encode())
     plot_scores(list(_bars(rows)), directory / "table.png", label="SyntaxGym: right items in %")
     return f"{text}\n"
+
+
+def describe_parts(groups: Mapping[str, Collection[str]]) -> list[str]:
+    """Return a line for each benchmark, by name, of whose groups not all were measured."""
+    return [
+        f"Measured on {len(groups[name])} of the {number} {what}: compares with no score on all of them."
+        for name, (number, what) in _WHOLE.items()
+        if name in groups and len(groups[name]) < number
+    ]
 
 
 def list_rows(runs: Sequence[JsonDict], directory: Path) -> list[Row]:

@@ -29,6 +29,7 @@ from lisdata.evaluation.blimp import (
 from lisdata.evaluation.masked_scorer import MaskedScorer, MaskedScoring
 from lisdata.evaluation.sentence_scores import SentenceScorer, TagTexts
 from lisdata.evaluation.tag_cache import TagCache
+from lisdata.reproduce.preparation import OnStep, telling
 from lisdata.reproduce.runner import Experiment, JsonDict, RunRequest, training_figures
 from lisdata.reproduce.sipe_backbones import HIDDEN, SCALES, VARIANTS, BackboneScale, BackboneVariant
 from lisdata.reproduce.sipe_corpus import SipeFolders, describe_corpus, make_tokens, read_valid, split_books
@@ -39,7 +40,7 @@ from lisdata.reproduce.sipe_table_3_report import write_table
 from lisdata.torch_threads import one_thread
 
 
-def prepare(data: Path | None, directory: Path, scale: BackboneScale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: BackboneScale, on_step: OnStep) -> JsonDict:
     """Make the tokens of both stages and tag what models are measured on, unless that is done, and say what it is."""
     assert data is not None  # the experiment's entry says that it needs a folder
     folders = SipeFolders(root=directory)
@@ -51,11 +52,12 @@ def prepare(data: Path | None, directory: Path, scale: BackboneScale) -> JsonDic
         raise LisDataError(f"{data / 'books'}: expected books to begin and go on with, found no {', '.join(missing)}")
     books |= {"train": first, CONTINUED: later}
     with one_thread():
-        make_tokens(books, directory, scale)
+        make_tokens(books, directory, scale, on_step)
         tag = TagCache(scale.parser, folders.tags)
         paradigms = read_blimp(data / "blimp", max_pairs=scale.blimp_pairs)
         tag(read_valid(folders, scale))
-        tag([text for paradigm in paradigms for pair in paradigm.pairs for text in (pair.good, pair.bad)])
+        pairs = [text for paradigm in paradigms for pair in paradigm.pairs for text in (pair.good, pair.bad)]
+        telling(tag, on_step("tag BLiMP"))(pairs)
         corpus = describe_corpus(books, folders)
     return corpus | {"parser": tag.pinned, "blimp_sha256": hash_paradigms(paradigms)}
 

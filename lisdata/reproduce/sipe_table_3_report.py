@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from lisdata.reproduce.runner import JsonDict
 from lisdata.reproduce.sipe_backbones import VARIANTS
 from lisdata.reproduce.sipe_evaluation import read_items
 from lisdata.reproduce.sipe_pretraining import CONTINUED, FIRST, STAGES
-from lisdata.reproduce.sipe_report import items_path
+from lisdata.reproduce.sipe_report import describe_parts, items_path
 
 FORMAT = "lisdata SiPE table 3 1"
 NO_TAGS = "none"
@@ -70,6 +70,7 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
             "tags: full, of whole sentences; hidden, of a parse that cannot read the masked token; prefix, of what was",
             "read. nats: of a predicted token of the validation book, under the tags of training.",
             describe_scale(scale),
+            *describe_parts({"blimp": _paradigms(rows[0])} if rows else {}),
             "",
             *_format_rows(rows, differences),
         ]
@@ -83,6 +84,11 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
     write_atomically(directory / "table.json", (json.dumps(content, indent=1) + "\n").encode())
     plot_scores(list(_bars(rows)), directory / "table.png", label="BLiMP after going on: right pairs in %", chance=0.5)
     return f"{text}\n"
+
+
+def _paradigms(row: Row) -> Collection[str]:
+    """Return the names of the paradigms that were measured."""
+    return next(iter(next(iter(row.verdicts.values())).values())).verdicts
 
 
 def list_rows(runs: Sequence[JsonDict], directory: Path) -> list[Row]:

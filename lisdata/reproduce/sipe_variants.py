@@ -13,6 +13,7 @@ from typing import Any
 
 from lisdata.evaluation.blimp import hash_paradigms, read_blimp
 from lisdata.evaluation.tag_cache import TagCache
+from lisdata.reproduce.preparation import OnStep, telling
 from lisdata.reproduce.runner import Experiment, JsonDict
 from lisdata.reproduce.sipe_corpus import (
     SipeFolders,
@@ -72,18 +73,18 @@ SCALES: dict[str, SipeScale] = {
 """The paper says neither its batch nor its learning rate: these are RoBERTa's, but for the batch."""
 
 
-def prepare(data: Path | None, directory: Path, scale: SipeScale) -> JsonDict:
+def prepare(data: Path | None, directory: Path, scale: SipeScale, on_step: OnStep) -> JsonDict:
     """Make the corpus and tag all that models are measured on, unless that is done, and say what it is."""
     assert data is not None  # the experiment's entry says that it needs a folder
     folders, books = SipeFolders(root=directory), split_books(data, scale)
     with one_thread():
-        make_tokens(books, directory, scale, with_deprels=True)
+        make_tokens(books, directory, scale, on_step, with_deprels=True)
         paradigms = read_blimp(data / "blimp", max_pairs=scale.blimp_pairs)
         tags = TagCache(scale.parser, folders.tags, with_deprels=True)
         for split, number in (("valid", scale.num_valid), ("test", scale.num_test)):
             tags(choose_sentences(folders, split, number, scale.length))
-        for paradigm in paradigms:
-            tags([text for pair in paradigm.pairs for text in (pair.good, pair.bad)])
+        pairs = [text for paradigm in paradigms for pair in paradigm.pairs for text in (pair.good, pair.bad)]
+        telling(tags, on_step("tag BLiMP"))(pairs)
     return describe_corpus(books, folders) | {"parser": tags.pinned, "blimp_sha256": hash_paradigms(paradigms)}
 
 

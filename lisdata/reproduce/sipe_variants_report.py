@@ -16,7 +16,7 @@ from lisdata.evaluation.item_results import compare_results
 from lisdata.reproduce.context_growth import align_columns, describe_scale
 from lisdata.reproduce.runner import JsonDict
 from lisdata.reproduce.sipe_encoders import HIDDEN
-from lisdata.reproduce.sipe_report import REFERENCE, Row, find_reference, list_rows
+from lisdata.reproduce.sipe_report import REFERENCE, Row, describe_parts, find_reference, list_rows
 
 FORMAT = "lisdata SiPE variants table 1"
 # average over GLUE after 1M steps (Tables 9, 10) and after 500k steps (Fig. 7, read off); RoBERTa-base
@@ -47,7 +47,8 @@ def write_table(runs: list[JsonDict], scale: Any, directory: Path) -> str:
     """Write table.txt, table.json and table.png of the runs to `directory`; return the first."""
     rows = list_rows(runs, directory)
     differences = {row.key: found for row in rows if (found := _differences(row, rows))}
-    lines = [*_HEAD, describe_scale(scale), "", *_format_rows(rows), ""]
+    parts = describe_parts({"blimp": rows[0].items[rows[0].seeds[0]]["blimp"]} if rows else {})
+    lines = [*_HEAD, describe_scale(scale), *parts, "", *_format_rows(rows), ""]
     lines += [f"Beyond {' under '.join(REFERENCE)}: 95 % intervals over items and seeds (paired bootstrap).", ""]
     text = "\n".join([*lines, *_format_differences(differences)]) + "\n"
     content = {

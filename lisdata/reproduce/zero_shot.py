@@ -23,6 +23,7 @@ from lisdata.reproduce.fact_rows import (
     token_folder,
     training_file,
 )
+from lisdata.reproduce.preparation import OnStep
 from lisdata.reproduce.row_training import RowScale, build_untrained, train_and_score
 from lisdata.reproduce.runner import JsonDict, RunRequest
 from lisdata.token_shards import TokenDataset
@@ -48,7 +49,9 @@ SCALES: dict[str, ZeroShotScale] = {
 """Training rows are each of 56,829 facts 4 and 8 times, its participants in random order; they come again and again."""
 
 
-def prepare(directions: Sequence[str], data: Path | None, directory: Path, scale: ZeroShotScale) -> JsonDict:
+def prepare(
+    directions: Sequence[str], data: Path | None, directory: Path, scale: ZeroShotScale, on_step: OnStep
+) -> JsonDict:
     """Generate the lines and bring them the normal road to tokens, unless that is done."""
     names = draw_name_sets(scale.num_names, scale.num_unseen_names, DATA_SEED)
     worlds = {name: WindowWorld(found, DATA_SEED + number) for number, (name, found) in enumerate(names.items())}
@@ -59,7 +62,7 @@ def prepare(directions: Sequence[str], data: Path | None, directory: Path, scale
             write_lines(evaluation_file(directory, f"{name}-{kind}"), lines)
     rows = [f"{name}-{kind}" for name in NAME_SETS for kind in KINDS]
     views = {direction: DIRECTIONS[direction] for direction in directions}
-    hashes = make_tokens(directory, rows, scale.vocabulary_size, views)
+    hashes = make_tokens(directory, rows, scale.vocabulary_size, views, on_step)
     return {"num_facts": worlds["train"].num_facts} | hashes
 
 

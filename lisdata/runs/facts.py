@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import time
@@ -12,6 +13,8 @@ from lisdata.atomic import write_atomically
 from lisdata.engines import UnitDone
 from lisdata.runs.job import RUN, JsonDict
 from lisdata.shards.manifest import read_sealed, sealed
+
+_LOG = logging.getLogger("lisdata")
 
 
 def read_facts(directory: Path) -> JsonDict:
@@ -33,9 +36,16 @@ def note_units(directory: Path, done: Iterable[UnitDone]) -> None:
 
 
 def note_world(directory: Path, world: int) -> None:
-    """Add of how many ranks a run is now."""
+    """Add of how many ranks a run is now; warn where they were another number before."""
     facts = read_facts(directory)
     if facts.get("world") != world:
+        if "world" in facts:
+            _LOG.warning(
+                "%s: begun by %d ranks (--world), goes on by %d: all are to be started with the same number",
+                directory,
+                facts["world"],
+                world,
+            )
         write_atomically(directory / RUN, sealed(facts | {"world": world}))
 
 

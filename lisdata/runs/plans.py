@@ -10,6 +10,8 @@ from lisdata.runs.job import PLAN, RUN, Job, JsonDict
 from lisdata.shards.manifest import MANIFEST, check_sizes, read_manifest, read_sealed, sealed
 
 SAME_OPTIONS = "give the options of that run to go on with it"
+OTHER_FOLDER, START_OVER = "choose another folder", "--fresh to start over"
+CONVERT_AGAIN = "--replan to convert again what changed"
 
 
 def adopt_plan(job: Job) -> JsonDict | None:
@@ -27,11 +29,11 @@ def adopt_plan(job: Job) -> JsonDict | None:
     found = read_sealed(path)
     if sealed(found) != sealed(job.plan):
         if difference := describe_difference(plan_settings(found), plan_settings(job.plan)):
-            raise PlanError(f"{path}: {difference}; {SAME_OPTIONS}, choose another folder, or --fresh to start over")
+            raise PlanError(f"{path}: {difference}", remedies=(SAME_OPTIONS, OTHER_FOLDER, START_OVER))
         may_replan = job.unit_inputs is not None and found.get("inputs") != job.plan["inputs"]
-        more = ", or --replan to convert again what changed" if may_replan else ""
+        more = (CONVERT_AGAIN,) if may_replan else ()
         difference = describe_difference(found, job.plan) or "the run in this folder has another plan"
-        raise PlanError(f"{path}: {difference}; choose another folder, or --fresh to start over{more}")
+        raise PlanError(f"{path}: {difference}", remedies=(OTHER_FOLDER, START_OVER, *more))
     _refuse_changed_inputs(job)
     if (job.directory / MANIFEST).exists():
         body = read_manifest(job.directory)

@@ -10,7 +10,7 @@ from lisdata.errors import PlanError
 from lisdata.runs.commits import commit_path, read_commit
 from lisdata.runs.facts import begin_facts, read_facts
 from lisdata.runs.job import PLAN, RUN, Job, JsonDict
-from lisdata.runs.plans import SAME_OPTIONS, describe_difference, plan_settings
+from lisdata.runs.plans import SAME_OPTIONS, START_OVER, describe_difference, plan_settings
 from lisdata.shards.manifest import MANIFEST, read_sealed, sealed
 
 _LOG = logging.getLogger("lisdata")
@@ -45,7 +45,7 @@ def replace_plan(job: Job) -> None:
 def refuse_other_settings(path: Path, old: JsonDict, new: JsonDict) -> None:
     """Raise PlanError when `new` has other settings than the plan `old` at `path`."""
     if difference := describe_difference(plan_settings(old), plan_settings(new)):
-        raise PlanError(f"{path}: {difference}; only inputs may change: {SAME_OPTIONS}, or --fresh to start over")
+        raise PlanError(f"{path}: {difference}; only inputs may change", remedies=(SAME_OPTIONS, START_OVER))
 
 
 def describe_changes(old: list[JsonDict], new: list[JsonDict]) -> str:

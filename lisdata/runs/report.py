@@ -44,7 +44,10 @@ class RunReport:
 
     @property
     def totals(self) -> dict[str, float]:
-        """Return the sums over units that are done, and MB of source a second of the units' own time."""
+        """Return the sums over units that are done, and MB of source a second of the units' own time.
+
+        Seconds are the units' own, added up, whatever ran side by side; neither is there where none were noted.
+        """
         done = [unit for unit in self.units if unit.is_done]
         timed = [unit for unit in done if unit.seconds is not None]
         seconds = sum(unit.seconds or 0 for unit in timed)
@@ -53,14 +56,9 @@ class RunReport:
             name: sum(getattr(unit, name) or 0 for unit in done)
             for name in ("records", "rejected", "source_bytes", "written_bytes")
         }
-        return (
-            {"units": len(self.units), "units_done": len(done)}
-            | sums
-            | {
-                "seconds": round(seconds, 3),
-                "megabytes_per_second": round(megabytes / seconds, 3) if seconds else 0.0,
-            }
-        )
+        times = {"seconds": round(seconds, 3)} if timed else {}
+        rate = {"megabytes_per_second": round(megabytes / seconds, 3)} if seconds else {}
+        return {"units": len(self.units), "units_done": len(done)} | sums | times | rate
 
     def to_dict(self) -> JsonDict:
         """Return the report as JSON holds it."""

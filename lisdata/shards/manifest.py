@@ -17,6 +17,10 @@ from lisdata.shards.manifest_shapes import check_any_manifest, check_incidence_m
 
 INCIDENCE_FORMAT = "lisdata-incidence"
 TOKEN_FORMAT = "lisdata-tokens"
+_REMEDIES = {
+    (TOKEN_FORMAT, INCIDENCE_FORMAT): ": the dataset holds structures, not tokens yet: encode it first",
+    (INCIDENCE_FORMAT, TOKEN_FORMAT): ": the dataset holds tokens already: give that of its structures",
+}
 MANIFEST = "manifest.json"
 PART_TABLES = ("structures", "contents", "labels", "handles")  # of each part of an incidence dataset, a file in each
 _MAX_NAME_BYTES = 255
@@ -97,7 +101,8 @@ def parse_manifest(data: bytes, what: StrPath, expected_format: str | None = Non
     if type(version) is not int or version > SCHEMA_VERSION or version < 1:
         raise SchemaError(f"{what}: expected a schema version up to {SCHEMA_VERSION}, found {version}")
     if expected_format is not None and body.get("format") != expected_format:
-        raise SchemaError(f"{what}: expected format {expected_format}, found {body.get('format')}")
+        remedy = _REMEDIES.get((expected_format, str(body.get("format"))), "")
+        raise SchemaError(f"{what}: expected format {expected_format}, found {body.get('format')}{remedy}")
     check_any_manifest(what, body)
     for name in body["files"]:
         _check_name(name, what)

@@ -12,7 +12,10 @@ from click.testing import CliRunner, Result
 from toy_language_models import CHARACTERS, SIZE
 
 from lisdata.checkpoints import Checkpoint, write_checkpoint
-from lisdata.cli.evaluating import benchmark
+from lisdata.cli.evaluating import _PREFIX_TAGS, benchmark
+from lisdata.cli.options import WHOLE_SENTENCE_TAGS
+from lisdata.evaluation.causal_scorer import SCORING_REGIMES
+from lisdata.evaluation.prefix_rows import PREFIX_FORMS
 from lisdata.models import build_model, describe_model
 
 
@@ -86,7 +89,7 @@ def test_models_are_compared_from_their_items(here: Path) -> None:
     invoke("blimp", *SCORED)
     items = here / "report" / "blimp-items.csv"
 
-    table, as_json = invoke("compare", items, items), invoke("compare", items, items, "--json", "--each")
+    table, as_json = invoke("compare", items, here / "report"), invoke("compare", items, items, "--json", "--each")
 
     assert table.stdout.splitlines()[1].split()[-4:] == ["+0.00", "[+0.00,", "+0.00]", "1.0000"]
     assert set(json.loads(as_json.stdout)) == {"mean over groups (1)", "toy"}
@@ -101,8 +104,23 @@ def test_wrong_data_ends_with_1_and_wrong_usage_with_2(here: Path) -> None:
     assert wrong_data.exit_code == 1
     assert "broken.json: meta: expected" in wrong_data.stderr
     assert wrong_usage.exit_code == 2
-    assert "regime='half' is none of" in wrong_usage.stderr
-    assert "tags prefix: expected a causal model and a parser" in without_parser.stderr
+    assert "Invalid value for '--tags': 'half' is not one of 'full', 'eos-bit', 'terminal-only'" in wrong_usage.stderr
+    assert without_parser.exit_code == 2
+
+
+@pytest.mark.parametrize("command", [("blimp",), ("syntaxgym",), ("glue", "--task", "cola")])
+def test_tags_that_are_asked_for_need_a_parser(here: Path, command: tuple[str, ...]) -> None:
+    result = invoke(*command, *SCORED, "--tags", "full")
+
+    assert result.exit_code == 2
+    assert "--tags full needs --parser" in result.stderr
+    assert not (here / "report").exists()
+
+
+def test_the_tags_of_the_command_are_those_of_the_library() -> None:
+    assert _PREFIX_TAGS == PREFIX_FORMS
+    synonyms = {"losses-only", "injection-only"}  # of none and full, where nothing is trained
+    assert {*WHOLE_SENTENCE_TAGS} == {*SCORING_REGIMES} - synonyms
 
 
 def test_tags_of_what_was_read_can_be_given(here: Path) -> None:

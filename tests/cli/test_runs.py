@@ -95,6 +95,7 @@ def test_a_report_has_a_row_a_unit_and_the_sums(two_units: tuple[str, ...], run:
     assert [line.split()[:3] for line in lines[2:4]] == [["00000", "40,000", "0"], ["00001", "40,000", "0"]]
     assert "state: finished" in lines
     assert "records: 80,000" in lines
+    assert any(line.startswith("seconds of all units, added up: ") for line in lines)
     assert found["totals"]["records"] == 80_000
 
 
@@ -106,6 +107,17 @@ def test_a_report_of_a_run_that_goes_on_says_what_is_not_done(two_units: tuple[s
     assert lines[2].split() == ["00000", "not", "done", "0.6"]
     assert "state: not finished: the same command goes on" in lines
     assert "world: 2" in lines
+
+
+def test_a_report_of_a_killed_run_leaves_out_what_is_not_known(
+    two_units: tuple[str, ...], here: Path, run: Lisdata
+) -> None:
+    run(*two_units)
+    (here / "d" / "run.json").unlink()
+
+    lines = run("run-report", "d").stdout.splitlines()
+
+    assert not [line for line in lines if line.startswith(("seconds", "megabytes"))]
 
 
 def test_a_report_of_many_units_shows_those_not_done_and_the_slowest(here: Path, run: Lisdata) -> None:

@@ -103,3 +103,10 @@ def test_statistics_count_a_sentence_a_row_and_no_depth_of_stacks(tokens: Path, 
     assert frozen["tagged_sentences"] == whole["tagged_sentences"] > 1
     assert "sentences_by_stack_depth" in whole
     assert "sentences_by_stack_depth" not in frozen
+
+
+def test_a_dataset_that_is_not_encoded_yet_is_refused_with_what_to_do(tokens: Path, tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="holds structures, not tokens yet: encode it first"):
+        freeze_tags(tokens.parent / "text.lis", tmp_path / "frozen", RULE)
+    with pytest.raises(SchemaError, match="holds tokens already: give that of its structures"):
+        encode(tokens, tmp_path / "again")

@@ -14,7 +14,7 @@ import torch
 from toy_language_models import CHARACTERS, SIZE
 
 from lisdata.checkpoints import Checkpoint, CheckpointError, find_checkpoint, write_checkpoint
-from lisdata.errors import LisDataError
+from lisdata.errors import LisDataError, PlanError, SchemaError
 from lisdata.evaluation.benchmark_report import format_differences
 from lisdata.evaluation.benchmarks import BenchmarkRequest, compare_files, run_blimp, run_syntaxgym
 from lisdata.evaluation.blimp import evaluate_blimp, read_blimp
@@ -30,12 +30,12 @@ PARSER = "python:rule_parser:parse"
 WORDS = ["cats", "dogs", "mice", "we"]
 
 
-def write_model(folder: Path, seed: int, *, step: int = 1) -> torch.nn.Module:
+def write_model(folder: Path, seed: int, *, step: int = 1, **facts: str) -> torch.nn.Module:
     sizes = {"vocabulary_size": SIZE, "width": 16, "num_layers": 1, "num_attention_heads": 2, "projection_std": 5.0}
     model = build_model("sipe-transformer-xl", seed=seed, injection="position", **sizes)
     state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    facts = {"model": describe_model(model)}
-    write_checkpoint(Checkpoint(step=step, facts=facts, state={}, tensors={"model": state}), folder)
+    facts_of_run = {"model": describe_model(model), **facts}
+    write_checkpoint(Checkpoint(step=step, facts=facts_of_run, state={}, tensors={"model": state}), folder)
     return model.eval()
 
 
@@ -251,6 +251,10 @@ def test_the_newest_checkpoint_of_a_folder_is_meant(tmp_path: Path) -> None:
     assert find_checkpoint(newest) == newest
     with pytest.raises(CheckpointError, match="expected a checkpoint, or a folder of checkpoints, found none"):
         find_checkpoint(tmp_path)
+    write_model(tmp_path / "recipe" / "models" / "sipe" / "checkpoints", 0)
+    (tmp_path / "recipe" / "models" / "begun").mkdir()
+    with pytest.raises(CheckpointError, match=r"found none; there are models below it: \S+recipe/models/sipe$"):
+        find_checkpoint(tmp_path / "recipe")
 
 
 def test_two_models_are_compared_from_their_files(folder: Path, tmp_path: Path) -> None:
@@ -276,6 +280,60 @@ def test_a_file_of_votes_alone_has_no_seeds_to_compare(tmp_path: Path) -> None:
 
     with pytest.raises(LisDataError, match=r"items\.csv: expected the items of a model, found votes alone"):
         compare_files(path, path)
+
+
+def test_a_folder_without_one_file_of_items_and_other_items_are_told(tmp_path: Path) -> None:
+    for name, items in (("a", {0: True}), ("b", {0: True, 1: False})):
+        (tmp_path / name).mkdir()
+        write_item_results([ItemResults(model="out", verdicts={"g": items})], tmp_path / name / "blimp-items.csv")
+
+    with pytest.raises(LisDataError, match=r"on the same items, found no g, item 1 in \S+a/blimp-items\.csv \(out\)$"):
+        compare_files(tmp_path / "a", tmp_path / "b")
+    with pytest.raises(SchemaError, match=r"expected one file of items \(such as blimp-items\.csv\), found none"):
+        compare_files(tmp_path, tmp_path / "b")
+    write_item_results([ItemResults(model="out", verdicts={"s": {0: True}})], tmp_path / "a" / "syntaxgym-items.csv")
+    with pytest.raises(SchemaError, match=r"found blimp-items\.csv, syntaxgym-items\.csv"):
+        compare_files(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_tokenizer_that_the_model_was_not_trained_with_is_refused(folder: Path, tmp_path: Path) -> None:
+    given = hashlib.sha256(CHARACTERS.to_json()).hexdigest()
+    write_model(tmp_path / "own", 0, tokenizer=given)
+    write_model(tmp_path / "other", 0, tokenizer="0" * 64)
+    asked = request(folder, tmp_path / "to", "blimp")
+
+    with pytest.raises(LisDataError, match=f"of sha256 {'0' * 64}, found .*characters.json, of sha256 {given}"):
+        run_blimp(replace(asked, checkpoints=[tmp_path / "own", tmp_path / "other"]))
+    assert not (tmp_path / "to").exists()
+    assert "characters.json (that of the model's training)" in run_blimp(replace(asked, checkpoints=[tmp_path / "own"]))
+
+
+def test_a_tokenizer_that_cannot_be_checked_is_told(folder: Path, tmp_path: Path) -> None:
+    table = run_syntaxgym(request(folder, tmp_path, "suites"))
+
+    assert f"tokenizer: {folder / 'characters.json'} (not checked: the model records none)" in table
+    assert not read_json(tmp_path / "syntaxgym.json")["facts"]["tokenizer_checked"]
+
+
+def test_the_report_of_something_else_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
+    asked = request(folder, tmp_path, "blimp", parser=PARSER)
+    table = run_blimp(asked)
+
+    for changes, fact in (
+        ({"checkpoints": [folder / "seed-1"]}, "checkpoints"),
+        ({"parser": None}, "parser 'python.*', not None"),
+        ({"scoring": CausalScoring(start="\n", regime="shuffled")}, "tags 'full', not 'shuffled'"),
+        ({"prefix_form": "frozen"}, "tags 'full', not 'frozen'"),
+    ):
+        with pytest.raises(PlanError, match=rf"blimp\.json: the report here has ({fact}).*; choose another folder"):
+            run_blimp(replace(asked, **changes))
+    with pytest.raises(PlanError, match="the report here has pairs_sha256 "):
+        run_blimp(asked, max_pairs=2)
+    assert run_blimp(asked) == table == (tmp_path / "blimp.txt").read_text(encoding="utf-8")
+    for content, complaint in (("{", "expected the report of a benchmark, found"), ("{}", "format: ")):
+        (tmp_path / "blimp.json").write_text(content)
+        with pytest.raises(SchemaError, match=complaint):
+            run_blimp(asked)
 
 
 def test_the_same_request_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:

@@ -60,9 +60,9 @@ def test_more_than_half_of_the_seeds_make_an_item_right() -> None:
 
 
 def test_models_asked_other_items_are_not_compared() -> None:
-    with pytest.raises(LisDataError, match="expected a and b on the same items, found g, item 1 in one"):
+    with pytest.raises(LisDataError, match="expected a and b on the same items, found no g, item 1 in a"):
         check_same_items([results(True, model="a"), results(True, True, model="b")])
-    with pytest.raises(LisDataError, match="expected a and b on the same groups, found g in one"):
+    with pytest.raises(LisDataError, match="expected a and b on the same groups, found no g in b"):
         check_same_items([results(True, model="a"), results(True, model="b", group="h")])
     with pytest.raises(ValueError, match="expected the results of at least one model"):
         vote_over_seeds([])

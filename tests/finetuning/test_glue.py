@@ -25,11 +25,11 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def write_model(folder: Path, name: str = "sipe-roberta", **settings: Any) -> Path:
+def write_model(folder: Path, name: str = "sipe-roberta", *, tokenizer: str | None = None, **settings: Any) -> Path:
     sizes = {"width": 8, "num_layers": 1, "num_attention_heads": 2}
     model = build_model(name, seed=0, **(sizes | MODELS[name] | settings))
     state = {key: tensor.clone() for key, tensor in model.state_dict().items()}
-    facts = {"model": describe_model(model)}
+    facts = {"model": describe_model(model)} | ({} if tokenizer is None else {"tokenizer": tokenizer})
     write_checkpoint(Checkpoint(step=1, facts=facts, state={}, tensors={"model": state}), folder)
     return folder
 
@@ -164,6 +164,26 @@ def test_fewer_examples_are_spread_over_all_and_weights_can_be_kept(here: Path, 
     assert (run["data"]["train"]["examples"], run["data"]["dev"]["examples"]) == (5, 20)
     assert run["steps"] == 4
     assert list((tmp_path / "models" / "cola-seed-0" / "checkpoints").iterdir())
+
+
+def test_rows_that_lost_tokens_are_told(here: Path, tmp_path: Path) -> None:
+    whole = run_glue(request(here, tmp_path / "whole", num_seeds=1, max_train=5))
+    cut = run_glue(request(here, tmp_path / "cut", num_seeds=1, max_train=5, changes=QUICK | {"max_length": 13}))
+
+    data = runs_in(tmp_path / "cut")["cola-seed-0"]["data"]
+    counts = [f"{data[split]['rows_cut']} of {size} rows of {split}" for split, size in (("train", 5), ("dev", 20))]
+    assert cut.splitlines()[-1] == f"cola: cut to 13 tokens: {', '.join(counts)}"
+    assert 0 < data["dev"]["rows_cut"] < 20
+    assert "cut to" not in whole
+
+
+def test_a_tokenizer_that_the_model_was_not_trained_with_is_refused(here: Path, tmp_path: Path) -> None:
+    model = write_model(tmp_path / "model", tokenizer="0" * 64)
+
+    with pytest.raises(
+        LisDataError, match=f"expected the tokenizer that the model was trained with, of sha256 {'0' * 64}"
+    ):
+        run_glue(replace(request(here, tmp_path / "out"), model=model))
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ def test_sources_of_tags_have_names() -> None:
     for wrong in ("", "parser", "parser:", "tagger"):
         with pytest.raises(ValueError, match="expected tags of none, self or parser:NAME"):
             make_tag_source(wrong)
+    with pytest.raises(ValueError, match=r"got 'spacy:de'; did you mean parser:spacy:de\?"):
+        make_tag_source("spacy:de")
     with pytest.raises(ValueError, match="form='full' is none of"):
         make_tag_source("parser:python:rule_parser:parse", form="full")
     with pytest.raises(ParserError, match="no_such_module"):
@@ -102,6 +104,9 @@ def test_the_command_goes_on_with_a_prompt(trained: list[str | Path], tags: list
     [
         (["--model", "other"], 1, "expected one of its models, sipe-transformer-xl, got other"),
         (["--tags", "nothing"], 2, "expected tags of none, self or parser:NAME"),
+        (["--tags", "tagger", "--form", "frozen"], 2, "got 'tagger'; did you mean parser:tagger?"),
+        (["--form", "frozen"], 2, "--form is for tags of a parser: give --tags parser:NAME too"),
+        (["--newest", "head", "--tags", "self"], 2, "--newest is for tags of a parser"),
         (["--tags", "parser:python:none:none"], 1, "parser python:none:none"),
         (["--prompt", ""], 2, "a prompt of at least one token"),
         (["--newest", "head", "--form", "frozen", "--tags", "parser:tagger"], 2, "for the form prefix"),

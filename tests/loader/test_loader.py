@@ -434,3 +434,22 @@ def test_rows_are_padded_with_the_tokenizer_s_padding_unless_another_is_given(
 
     short = int(batch["length"][0])
     assert set(batch["input_ids"][0, short:].tolist()) == {padding}
+
+
+def test_a_state_names_only_the_settings_that_differ(dataset_of_size: DatasetOfSize) -> None:
+    dataset = dataset_of_size(40)
+    state = Loader(dataset, 8, shuffle="window", window=8, seed=3, pack_to=16).state_dict()
+
+    with pytest.raises(PlanError) as error:
+        Loader(dataset, 8, shuffle="window", window=4, seed=2, pack_to=16).load_state_dict(state)
+
+    assert str(error.value) == "state of a loader: expected order with seed 2, found 3; window 4, found 8"
+
+
+def test_settings_that_exclude_each_other_are_named_as_they_are_given(dataset_of_size: DatasetOfSize) -> None:
+    with pytest.raises(ValueError, match=r"^expected pack_to=256 or max_tokens=100, got both$"):
+        Loader(dataset_of_size(40), pack_to=256, max_tokens=100)
+    with pytest.raises(ValueError, match=r"^expected pack_to with pack_window=8, long_rows='cut'$"):
+        Loader(dataset_of_size(40), 2, pack_window=8)
+    with pytest.raises(ValueError, match=r"^expected a rank from 0 to below the world size of 2, got 2$"):
+        Loader(dataset_of_size(40), 2, rank=2, world_size=2)

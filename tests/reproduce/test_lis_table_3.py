@@ -140,7 +140,7 @@ def test_two_runs_side_by_side_give_the_figures_of_one_after_the_other(text: Pat
     do(text, tmp_path, lambda done, total, remark: shown.append(done), num_seeds=1, jobs=2)
 
     assert figures(tmp_path) == [run for run in figures(whole) if run["seed"] == 0]
-    assert shown == [1, 2]
+    assert shown == [0, 1, 2]
 
 
 def test_what_is_done_is_not_done_again_and_what_is_new_is_added(text: Path, tmp_path: Path) -> None:

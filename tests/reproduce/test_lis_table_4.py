@@ -20,6 +20,7 @@ from lisdata.reproduce.lis_table_4 import (
     draw_batch,
     prepare,
 )
+from lisdata.reproduce.preparation import untold
 from lisdata.reproduce.runner import choose_scale, read_runs, reproduce
 
 TINY = choose_scale(EXPERIMENT, "first", ["width=8", "num_layers=1", "batch_size=2", "length=16"], num_steps=3)
@@ -70,7 +71,7 @@ def test_a_text_shorter_than_the_context_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected a text file"):
-        prepare(tmp_path, tmp_path / "out", TINY)
+        prepare(tmp_path, tmp_path / "out", TINY, untold)
 
 
 @pytest.mark.parametrize("change", ["vocabulary_size=1", "num_steps=0", "length=0"])

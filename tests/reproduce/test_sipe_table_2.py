@@ -15,9 +15,10 @@ from lisdata.evaluation.prefix_rows import PREFIX_FORMS
 from lisdata.models import build_model
 from lisdata.reproduce.runner import choose_scale, read_runs, reproduce
 from lisdata.reproduce.sipe_evaluation import read_items, spell_items
-from lisdata.reproduce.sipe_report import items_path, word_perplexity
+from lisdata.reproduce.sipe_report import describe_parts, items_path, word_perplexity
 from lisdata.reproduce.sipe_settings import VARIANTS
 from lisdata.reproduce.sipe_table_2 import EXPERIMENT
+from lisdata.runs import Progress
 from lisdata.training import TAG_REGIMES
 
 TAGS_PREDICTED = set(TAG_REGIMES) - {"none", "injection-only"}
@@ -146,6 +147,25 @@ def test_the_table_has_the_paper_s_rows_the_bound_and_the_differences(whole: Pat
     assert set(rows["position", "prefix"]["beyond_none"]) == {"nats a word", "blimp", "syntaxgym"}
     assert rows["none", "none"]["beyond_none"] == {}
     assert (whole / "table.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_table_says_where_not_all_of_a_benchmark_was_measured(whole: Path) -> None:
+    text = (whole / "table.txt").read_text(encoding="utf-8")
+
+    assert "Measured on 2 of the 67 paradigms of BLiMP: compares with no score on all of them." in text
+    assert "Measured on 1 of the 34 suites of SyntaxGym: compares with no score on all of them." in text
+    assert describe_parts({"blimp": [str(number) for number in range(67)]}) == []
+
+
+def test_the_making_of_the_corpus_is_told(data: Path, tmp_path: Path) -> None:
+    told: dict[str, list[Progress]] = {}
+
+    EXPERIMENT.prepare(data, tmp_path, TINY, lambda label: told.setdefault(label, []).append)
+
+    splits = ("train", "valid", "test")
+    steps = [f"{step} {split}" for step in ("convert", "encode") for split in splits]
+    assert list(told) == [*steps, "tag what is measured on", "freeze tags of train"]
+    assert all(shown[0].num_done == 0 and shown[-1].num_done == shown[-1].num_units for shown in told.values())
 
 
 def test_a_book_that_is_not_there_is_told(data: Path, tmp_path: Path) -> None:

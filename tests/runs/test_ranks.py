@@ -103,13 +103,16 @@ def test_a_run_without_ranks_does_what_a_lost_rank_left(log: Path, tmp_path: Pat
     assert [len(path.read_text().split()) for path in sorted(log.iterdir())] == [2] * 5  # each once here, once in calm
 
 
-def test_another_world_size_may_go_on(tmp_path: Path) -> None:
+def test_another_world_size_may_go_on_and_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     job = make_job(tmp_path / "d", 7)
     run_share(job, rank=2, world=3)
+    assert not caplog.records
 
     for rank in range(2):
         share = run_share(job, rank=rank, world=2)
 
+    (warning,) = caplog.messages
+    assert "begun by 3 ranks (--world), goes on by 2" in warning
     run_job(replace(job, directory=tmp_path / "calm"))
     assert share.manifest is not None
     assert bytes_of(tmp_path / "d") == bytes_of(tmp_path / "calm")

@@ -71,7 +71,7 @@ def test_without_times_units_are_reported_all_the_same(dataset: Path) -> None:
     report = report_run(dataset)
 
     assert all(unit.seconds is None for unit in report.units)
-    assert report.totals["megabytes_per_second"] == 0
+    assert not {"seconds", "megabytes_per_second"} & set(report.totals)
 
 
 def test_a_report_is_json(dataset: Path) -> None:

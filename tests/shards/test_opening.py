@@ -141,7 +141,7 @@ def test_token_shards_are_not_opened_as_structures(converted: Path, copy_of: Cop
 
     reseal(dataset, format=TOKEN_FORMAT)
 
-    with pytest.raises(SchemaError, match="expected format lisdata-incidence, found lisdata-tokens"):
+    with pytest.raises(SchemaError, match="found lisdata-tokens: the dataset holds tokens already"):
         IncidenceDataset(dataset)
 
 

@@ -153,7 +153,7 @@ def test_what_is_done_is_not_done_again_and_what_is_new_is_added(text: Path, tmp
     )
 
     assert (tmp_path / "runs" / "own-line-seed-0.json").read_bytes() == first
-    assert {remark.split(":")[0] for remark in shown} == {"alibi-seed-0", "alibi-seed-0 done"}
+    assert {remark.split(":")[0] for remark in shown} == {"alibi-seed-0 begins", "alibi-seed-0", "alibi-seed-0 done"}
     assert [line.split()[0] for line in table.splitlines() if line.startswith(("alibi", "own"))] == [
         "alibi",
         "own-line",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lisdata.cli.options import WHOLE_SENTENCE_TAGS, device_option, example
+from lisdata.cli.options import device_option, example, tags_option
 from lisdata.cli.terminal import say
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -41,14 +41,7 @@ def _to_layers(_context: click.Context, _option: click.Parameter, text: str | No
     show_default=True,
     help="Finds the objects of verbs, and tags each sentence as a whole for models that read hexatags.",
 )
-@click.option(
-    "--tags",
-    "regime",
-    type=click.Choice(WHOLE_SENTENCE_TAGS),
-    default="full",
-    show_default=True,
-    help="Which tags models see.",
-)
+@tags_option("Which tags models see.")
 @click.option(
     "--tag-cache",
     type=click.Path(dir_okay=False, path_type=Path),

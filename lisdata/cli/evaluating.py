@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lisdata.cli.options import WHOLE_SENTENCE_TAGS, CleanGroup, ResumingCommand, device_option, example, is_given
+from lisdata.cli.options import (
+    PREFIX_TAGS,
+    WHOLE_SENTENCE_TAGS,
+    AddOption,
+    CleanGroup,
+    ResumingCommand,
+    device_option,
+    example,
+    is_given,
+    tags_option,
+)
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -17,7 +27,6 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _ITEMS = click.Path(exists=True, path_type=Path)
-_PREFIX_TAGS = ("prefix", "prefix-moved", "frozen")
 _TIES = click.option(
     "--ties", type=click.Choice(["wrong", "half"]), default="wrong", show_default=True, help="What a tie counts."
 )
@@ -50,7 +59,7 @@ def benchmark() -> None:
 
 def _model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say what is scored and how."""
-    options = [
+    options: list[AddOption] = [
         click.option(
             "--model",
             "models",
@@ -64,14 +73,10 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--data", type=_FOLDER, required=True, help="Folder of the benchmark's files."),
         _TO,
         _PARSER,
-        click.option(
-            "--tags",
-            "regime",
-            type=click.Choice([*WHOLE_SENTENCE_TAGS, *_PREFIX_TAGS]),
-            default="full",
-            show_default=True,
-            help="Which of the tags the model sees; prefix, prefix-moved and frozen are those of parses of what was "
-            "read. All but none need --parser.",
+        tags_option(
+            "Which of the tags the model sees; prefix, prefix-moved and frozen are those of parses of what was read. "
+            "All but none need --parser.",
+            (*WHOLE_SENTENCE_TAGS, *PREFIX_TAGS),
         ),
         _TAG_CACHE,
         click.option(
@@ -171,14 +176,7 @@ def blimp(ties: Any, max_pairs: int | None, **settings: Any) -> None:
 )
 @click.option("--seeds", "num_seeds", type=click.IntRange(1), default=3, show_default=True, help="Seeds 0 to N - 1.")
 @_PARSER
-@click.option(
-    "--tags",
-    "regime",
-    type=click.Choice(WHOLE_SENTENCE_TAGS),
-    default="full",
-    show_default=True,
-    help="Which of the tags the model sees; all but none need --parser.",
-)
+@tags_option("Which of the tags the model sees; all but none need --parser.")
 @_TAG_CACHE
 @click.option(
     "--set",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lisdata.cli.options import device_option, example, is_given
+from lisdata.cli.options import PREFIX_TAGS, device_option, example, is_given
 from lisdata.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--form",
-    type=click.Choice(["prefix", "prefix-moved", "frozen"]),
+    type=click.Choice(PREFIX_TAGS),
     default="prefix",
     show_default=True,
     help="Parser's tags: as in training on whole sentences; or, for a model trained on frozen tags, each nonterminal "

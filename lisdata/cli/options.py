@@ -27,6 +27,11 @@ STORES = ("adlfs", "aiohttp", "azure", "botocore", "gcsfs", "google")
 
 WHOLE_SENTENCE_TAGS = ("full", "eos-bit", "terminal-only", "nonterminal-only", "shuffled", "none")
 """Which tags of the parse of a whole sentence a model may see, as the benchmarks offer them."""
+PREFIX_TAGS = ("prefix", "prefix-moved", "frozen")
+"""The ways to make tags of parses of what was read, which are told of in `lisdata.evaluation.prefix_rows`."""
+
+
+AddOption = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 class ResumingCommand(click.Command):
@@ -183,6 +188,13 @@ def device_option(command: Callable[..., None]) -> Callable[..., None]:
 def _enter_device(context: click.Context, _option: click.Parameter, name: str) -> None:
     if not context.resilient_parsing:
         context.with_resource(on_device(name))
+
+
+def tags_option(help_text: str, choices: Sequence[str] = WHOLE_SENTENCE_TAGS) -> AddOption:
+    """Return the option --tags of what measures models, the parameter `regime`."""
+    return click.option(
+        "--tags", "regime", type=click.Choice(choices), default="full", show_default=True, help=help_text
+    )
 
 
 def is_given(name: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
 from lisdata.checkpoints import TOKENIZER, find_checkpoint, read_facts
 from lisdata.encoding import Tokenizer
@@ -11,6 +13,7 @@ from lisdata.errors import LisDataError
 from lisdata.pretrained import is_hf_folder
 
 _HF_TOKENIZER = "tokenizer.json"
+_NOT_OF_TOKENS = ("truncation", "padding")
 
 
 def hash_tokenizer(tokenizer: Tokenizer) -> str:
@@ -36,9 +39,28 @@ def check_own_tokenizer(model: Path, tokenizer: Tokenizer, file: Path) -> bool:
     Raises LisDataError for one that the model was not trained with.
     """
     recorded, found = recorded_tokenizer(model), hash_tokenizer(tokenizer)
-    if recorded is not None and recorded != found:
+    if recorded is not None and recorded != found and not _is_written_anew(model, tokenizer):
         raise LisDataError(
             f"{model}: expected the tokenizer that the model was trained with, of sha256 {recorded}, found {file}, of "
             f"sha256 {found}; it lies in the folder of the tokens that the model has read, or of Hugging Face's model"
         )
     return recorded is not None
+
+
+def _is_written_anew(model: Path, tokenizer: Tokenizer) -> bool:
+    """Tell whether the JSON of a folder of Hugging Face's says the same: its library spaces it, cuts and pads anew."""
+    if not is_hf_folder(model):
+        return False
+    own, other = (_content(data) for data in ((model / _HF_TOKENIZER).read_bytes(), tokenizer.to_json()))
+    return own is not None and own == other
+
+
+def _content(data: bytes) -> dict[str, Any] | None:
+    """Return what the JSON of a tokenizer says of tokens; None where it is none."""
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    return {name: value for name, value in found.items() if name not in _NOT_OF_TOKENS}

@@ -40,7 +40,8 @@ class HexatagTally:
         for (name, glyphs), tags in zip(_GLYPHS.items(), (terminal, nonterminal), strict=True):
             add_codes(self._tags[name], tags[tags != UNTAGGED], list(glyphs))
         is_tagged = (terminal != UNTAGGED) & (nonterminal != UNTAGGED)
-        if self._is_frozen and rows is not None:
+        if self._is_frozen:
+            assert rows is not None, "a frozen sentence is known by its row alone"
             self._counts["tagged_sentences"] += len(np.unique(rows[is_tagged]))
             return
         terminal, nonterminal = terminal[is_tagged].astype(np.int8), nonterminal[is_tagged].astype(np.int8)

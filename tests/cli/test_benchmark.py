@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from toy_language_models import CHARACTERS, SIZE
 
 from lisdata.checkpoints import Checkpoint, write_checkpoint
-from lisdata.cli.evaluating import _PREFIX_TAGS, benchmark
-from lisdata.cli.options import WHOLE_SENTENCE_TAGS
+from lisdata.cli.evaluating import benchmark
+from lisdata.cli.options import PREFIX_TAGS, WHOLE_SENTENCE_TAGS
 from lisdata.evaluation.causal_scorer import SCORING_REGIMES
 from lisdata.evaluation.prefix_rows import PREFIX_FORMS
 from lisdata.models import build_model, describe_model
@@ -118,7 +118,7 @@ def test_tags_that_are_asked_for_need_a_parser(here: Path, command: tuple[str, .
 
 
 def test_the_tags_of_the_command_are_those_of_the_library() -> None:
-    assert _PREFIX_TAGS == PREFIX_FORMS
+    assert PREFIX_TAGS == PREFIX_FORMS
     synonyms = {"losses-only", "injection-only"}  # of none and full, where nothing is trained
     assert {*WHOLE_SENTENCE_TAGS} == {*SCORING_REGIMES} - synonyms
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,6 +44,7 @@ def make_in_thread(make: Callable[[P], R], plans: Iterable[P], depth: int, *, gr
     executor = ThreadPoolExecutor(1, thread_name_prefix="lisdata-loader")
     pending: deque[Future[list[R]]] = deque()
     remaining = iter(plans)
+    is_finalizing = sys.is_finalizing  # when the interpreter ends, what modules name may be gone
     try:
         while some := list(islice(remaining, group)):
             pending.append(executor.submit(_make_all, make, some))
@@ -51,7 +53,8 @@ def make_in_thread(make: Callable[[P], R], plans: Iterable[P], depth: int, *, gr
         while pending:
             yield from pending.popleft().result()
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        if not is_finalizing():  # the thread is joined by then
+            executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _make_all(make: Callable[[P], R], plans: list[P]) -> list[R]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -89,3 +91,21 @@ def test_an_error_in_a_worker_keeps_its_type_and_names_the_file(tmp_path: Path) 
 
     with pytest.raises(DamagedShardError, match=r"part-00000\.arrow: the offsets of row 49"):
         list(Loader(TokenDataset(tmp_path), 10, shuffle=False, num_workers=1))
+
+
+_LEFT_OPEN = """
+import sys
+from lisdata.loader import Loader
+
+loader = Loader(sys.argv[1], 4, num_workers=int(sys.argv[2]), shuffle=True)
+batches = iter(loader)
+next(batches)
+"""
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_program_that_ends_within_an_epoch_ends_in_silence(mixed: TokenDataset, num_workers: int) -> None:
+    program = [sys.executable, "-c", _LEFT_OPEN, str(mixed.path), str(num_workers)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")

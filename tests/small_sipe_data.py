@@ -6,6 +6,9 @@ import gzip
 import json
 from pathlib import Path
 
+from lisdata.encoding import load_tokenizer
+from lisdata.evaluation.own_tokenizer import check_own_tokenizer
+
 RULE = "python:rule_parser:parse"
 SENTENCES = ["the cat sees a dog.", "dogs bark.", "no one ever sees the cats.", "a dog that barks sees us."]
 BOOKS = ("emma", "middlemarch", "moby_dick_or_the_whale")
@@ -58,3 +61,12 @@ def write_suite(folder: Path) -> None:
         "items": [{"item_number": 1, "conditions": conditions}],
     }
     (folder / "number_tiny.json").write_text(json.dumps(suite), encoding="utf-8")
+
+
+def check_models_know_their_tokenizer(folder: Path) -> None:
+    """Assert that every model that an experiment has trained in `folder` takes the learned tokenizer for its own."""
+    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    models = [path.parent for path in sorted((folder / "models").rglob("checkpoints"))]
+    assert models
+    for model in models:
+        assert check_own_tokenizer(model / "checkpoints", tokenizer, folder / "tokenizer.json"), model

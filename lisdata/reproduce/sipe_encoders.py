@@ -33,7 +33,7 @@ from lisdata.reproduce.sipe_corpus import COLUMNS, SipeFolders, choose_sentences
 from lisdata.reproduce.sipe_evaluation import spell_items
 from lisdata.reproduce.sipe_report import items_path
 from lisdata.reproduce.sipe_settings import SipeScale
-from lisdata.reproduce.sipe_training import pack_batches, train_config
+from lisdata.reproduce.sipe_training import pack_batches, tokenizer_facts, train_config
 from lisdata.schema import DEPREL_COLUMN
 from lisdata.special_tokens import mask_recipe, mask_settings
 from lisdata.token_shards import TokenDataset
@@ -141,6 +141,7 @@ def _train(request: RunRequest, variant: EncoderVariant, materials: _Materials) 
         MaskedBatches(packs, materials.masks(request.seed)),
         train_config(scale, seed=request.seed),
         directory=request.directory / "models" / request.name,
+        facts=tokenizer_facts(dataset),
         objective=MaskedSipeObjective() if variant.predicts_tags else masked_token_loss,
         evaluate=_validation(valid, masks, variant.regime),
         keep_best="nll",

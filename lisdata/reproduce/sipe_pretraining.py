@@ -17,7 +17,7 @@ from lisdata.reproduce.runner import RunRequest
 from lisdata.reproduce.sipe_backbones import BackboneScale, BackboneVariant
 from lisdata.reproduce.sipe_corpus import SipeFolders, make_rows, read_valid
 from lisdata.reproduce.sipe_evaluation import validation_loss, validation_rows
-from lisdata.reproduce.sipe_training import pack_batches, train_config
+from lisdata.reproduce.sipe_training import pack_batches, tokenizer_facts, train_config
 from lisdata.special_tokens import mask_recipe, mask_settings
 from lisdata.token_shards import TokenDataset
 from lisdata.training import (
@@ -64,6 +64,7 @@ def train_stages(request: RunRequest, variant: BackboneVariant, tag: TagCache) -
             packs if masks is None else MaskedBatches(packs, masks),
             train_config(scale, seed=request.seed, num_steps=num_steps),
             directory=stage_folder(request.directory, request.name, stage),
+            facts=tokenizer_facts(dataset),
             objective=_objective(variant, predicts_tags=regime not in ("none", "injection-only")),
             evaluate=_validation(scale, folders, tag, regime, masks),
             on_progress=_shown(request, scale, stage),

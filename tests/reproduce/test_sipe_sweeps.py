@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sipe_data import RULE, write_sipe_data
+from small_sipe_data import RULE, check_models_know_their_tokenizer, write_sipe_data
 
 from lisdata.models import build_model
 from lisdata.reproduce import load_experiment, sipe_axes, sipe_layers, sipe_variants
@@ -163,3 +163,7 @@ def test_the_table_of_variants_has_the_paper_s_averages_over_glue(variants: Path
     for averages in PUBLISHED.values():
         assert all(f"{value:.2f}" in text for value in averages if value is not None)
     assert (variants / "table.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_models_know_the_tokenizer_that_they_were_trained_with(variants: Path) -> None:
+    check_models_know_their_tokenizer(variants)

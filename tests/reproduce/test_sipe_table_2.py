@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sipe_data import RULE, write_sipe_data
+from small_sipe_data import RULE, check_models_know_their_tokenizer, write_sipe_data
 
 from lisdata.errors import LisDataError
 from lisdata.evaluation.causal_scorer import SCORING_REGIMES
@@ -195,3 +195,7 @@ def test_the_equal_size_baseline_is_as_large_as_the_model_with_projections() -> 
 def test_a_wrong_setting_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         choose_scale(EXPERIMENT, "reduced", **changes)
+
+
+def test_the_models_know_the_tokenizer_that_they_were_trained_with(whole: Path) -> None:
+    check_models_know_their_tokenizer(whole)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sipe_data import RULE, write_sipe_data
+from small_sipe_data import RULE, check_models_know_their_tokenizer, write_sipe_data
 
 from lisdata.checkpoints import latest, load_model
 from lisdata.errors import LisDataError
@@ -235,3 +235,7 @@ def test_the_paper_s_means_are_those_of_its_tasks() -> None:
 def test_a_task_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no task 'boolq'"):
         choose_scale(GLUE, "reduced", ["tasks=['boolq']"])
+
+
+def test_the_models_know_the_tokenizer_that_they_were_trained_with(whole: Path) -> None:
+    check_models_know_their_tokenizer(whole)

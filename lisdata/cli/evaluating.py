@@ -71,6 +71,7 @@ def _model_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         _TOKENIZER,
         click.option("--data", type=_FOLDER, required=True, help="Folder of the benchmark's files."),
+        click.option("--only", metavar="NAME", multiple=True, help="Only this suite or paradigm; may be repeated."),
         _TO,
         _PARSER,
         tags_option(
@@ -247,6 +248,7 @@ def _to_request(
     within_word_l2r: bool = False,
     hide_from_parser: bool = False,
     deprels: Path | None = None,
+    only: tuple[str, ...] = (),
     **scoring: Any,
 ) -> BenchmarkRequest:
     from lisdata.evaluation.benchmarks import BenchmarkRequest
@@ -267,6 +269,7 @@ def _to_request(
         within_word_l2r=within_word_l2r,
         hide_from_parser=hide_from_parser,
         deprels=deprels,
+        only=only,
     )
 
 

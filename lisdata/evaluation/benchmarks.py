@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import nn
 
@@ -19,7 +19,7 @@ from lisdata.evaluation.benchmark_report import (
     report_syntaxgym,
     write_benchmark_report,
 )
-from lisdata.evaluation.blimp import evaluate_blimp, hash_paradigms, read_blimp
+from lisdata.evaluation.blimp import Paradigm, evaluate_blimp, hash_paradigms, read_blimp
 from lisdata.evaluation.bootstrap import BootstrapDifference, SeedPairing
 from lisdata.evaluation.causal_scorer import TAGLESS, CausalScorer, CausalScoring
 from lisdata.evaluation.item_results import (
@@ -35,7 +35,7 @@ from lisdata.evaluation.own_tokenizer import check_own_tokenizer, hash_tokenizer
 from lisdata.evaluation.prefix_rows import PrefixForm
 from lisdata.evaluation.prefix_scorer import PrefixScorer
 from lisdata.evaluation.syntaxgym import Unit, counted_suites, evaluate_suites
-from lisdata.evaluation.syntaxgym_suites import hash_suites, read_suites
+from lisdata.evaluation.syntaxgym_suites import Suite, hash_suites, read_suites
 from lisdata.evaluation.tag_cache import TagCache
 from lisdata.models import describe_model, find_model
 from lisdata.pretrained import from_hf, is_hf_folder
@@ -44,6 +44,7 @@ OnProgress = Callable[[float, float, str], None]
 """Called with what is done, what is to do, and a remark."""
 
 Scorer = CausalScorer | PrefixScorer | MaskedScorer
+Group = TypeVar("Group", Suite, Paradigm)
 Evaluate = Callable[[Scorer, str, OnProgress | None], ItemResults]
 
 
@@ -60,6 +61,7 @@ class BenchmarkRequest:
     A causal model is given the tags of what it has read, rather than those of whole sentences, with a `prefix_form`.
     `within_word_l2r` is that of `MaskedScoring`; with `hide_from_parser` the parser cannot read a masked token either.
     `deprels` is the file that numbers the dependency relations of a model of masked tokens that reads them.
+    `only` names the suites or paradigms to score, by default all.
     """
 
     checkpoints: Sequence[Path]
@@ -73,6 +75,7 @@ class BenchmarkRequest:
     within_word_l2r: bool = False
     hide_from_parser: bool = False
     deprels: Path | None = None
+    only: Sequence[str] = ()
 
     def load_tags(self) -> TagCache | None:
         """Return what tags sentences, if there is a parser and the models see tags."""
@@ -90,7 +93,7 @@ def run_syntaxgym(
     `votes` adds the seeds' majority. Raises LisDataError for a tokenizer that a model was not trained with, PlanError
     where the folder has the report of other models, data or tags.
     """
-    suites, tag = read_suites(request.data), request.load_tags()
+    suites, tag = _choose(read_suites(request.data), request), request.load_tags()
 
     def evaluate(scorer: Scorer, model: str, show: OnProgress | None) -> ItemResults:
         if isinstance(scorer, MaskedScorer):
@@ -119,7 +122,7 @@ def run_blimp(
 
     The report is written, and its table returned. Raises as `run_syntaxgym` does.
     """
-    paradigms, tag = read_blimp(request.data, max_pairs=max_pairs), request.load_tags()
+    paradigms, tag = _choose(read_blimp(request.data, max_pairs=max_pairs), request), request.load_tags()
 
     def evaluate(scorer: Scorer, model: str, show: OnProgress | None) -> ItemResults:
         return evaluate_blimp(paradigms, scorer, model=model, tag=tag, on_progress=show)
@@ -171,6 +174,15 @@ def _read_seeds(path: Path) -> list[ItemResults]:
     return seeds
 
 
+def _choose(groups: list[Group], request: BenchmarkRequest) -> list[Group]:
+    """Return the suites or paradigms that the request asks for; SchemaError for one that is not there."""
+    names = [group.name for group in groups]
+    for name in request.only:
+        if name not in names:
+            raise SchemaError(f"{request.data}: expected one of {', '.join(names)}, found no {name!r}")
+    return [group for group in groups if not request.only or group.name in request.only]
+
+
 def _score_models(
     request: BenchmarkRequest,
     tag: TagCache | None,
@@ -211,6 +223,7 @@ def _describe_request(request: BenchmarkRequest, tag: TagCache | None, tokenizer
         "end": request.scoring.end,
         "within_word_l2r": request.within_word_l2r,
         "hide_from_parser": request.hide_from_parser,
+        **({"only": sorted(set(request.only))} if request.only else {}),
     }
 
 
@@ -252,7 +265,9 @@ def _describe_reading(request: BenchmarkRequest, tag: TagCache | None, facts: di
         if request.prefix_form is not None:
             tags = f"{request.prefix_form}, by {tag.pinned}, of what was read: no tag tells of words to come"
     known = "that of the model's training" if facts["tokenizer_checked"] else "not checked: the model records none"
+    chosen = [f"only: {', '.join(sorted(set(request.only)))}"] if request.only else []
     return [
+        *chosen,
         f"tags: {tags}",
         f"tokenizer: {request.tokenizer} ({known})",
         f"first token: {facts['models'][0]['scoring']['first_token']}",

@@ -60,7 +60,7 @@ def test_the_table_goes_to_stdout_and_the_rest_to_stderr(here: Path) -> None:
 
 
 def test_options_reach_the_scorer(here: Path) -> None:
-    options = ("--ties", "half", "--pairs", "1", "--end", ".", "--tags", "none", "--batch-tokens", "8")
+    options = ("--ties", "half", "--pairs", "1", "--end", ".", "--tags", "none", "--batch-tokens", "8", "--only", "toy")
 
     result = invoke("blimp", *SCORED, *options)
 
@@ -69,6 +69,7 @@ def test_options_reach_the_scorer(here: Path) -> None:
     report = json.loads((here / "report" / "blimp.json").read_text(encoding="utf-8"))
     scoring = report["facts"]["models"][0]["scoring"]
     assert (scoring["end"], scoring["regime"], scoring["batch_tokens"], scoring["start"]) == (".", "none", 8, None)
+    assert "only: toy" in result.stdout
 
 
 def test_an_encoder_s_options_reach_its_scorer(here: Path) -> None:

@@ -207,6 +207,21 @@ def test_only_the_first_pairs_may_be_scored(folder: Path, tmp_path: Path) -> Non
     assert {name: list(items) for name, items in found.verdicts.items()} == {"one": [0, 1], "two": [0, 1]}
 
 
+def test_only_the_named_paradigms_may_be_scored(folder: Path, tmp_path: Path) -> None:
+    table = run_blimp(replace(request(folder, tmp_path, "blimp"), only=("two",)))
+
+    (found,) = read_item_results(tmp_path / "blimp-items.csv")
+    assert list(found.verdicts) == ["two"]
+    assert "only: two" in table
+    assert read_json(tmp_path / "blimp.json")["facts"]["only"] == ["two"]
+
+
+@pytest.mark.parametrize(("run", "data"), [(run_blimp, "blimp"), (run_syntaxgym, "suites")])
+def test_a_group_that_is_not_there_is_named(run: Any, data: str, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=r"expected one of .*, found no 'three'"):
+        run(replace(request(folder, tmp_path, data), only=("three",)))
+
+
 def test_tags_change_what_a_model_of_tags_says_and_are_kept(folder: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache.jsonl"
     tables = {

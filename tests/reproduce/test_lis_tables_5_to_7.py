@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+import spelling_by_place
 
 from lisdata.encoding import load_tokenizer
 from lisdata.models import build_model
@@ -93,6 +95,21 @@ def test_added_and_addressed_slots_are_as_many_parameters(done: tuple[str, Path]
 
     assert sizes["LIS"] == sizes["LIS-added"] == sizes["serialized"] + 57 * 4 * 8
     assert sizes["serialized-wide"] > sizes["serialized"]
+
+
+@pytest.mark.parametrize("variant", ["serialized", "LIS"])
+def test_names_by_length_and_characters_by_place_add_up_to_the_table(variant: str, tmp_path: Path) -> None:
+    do("lis-table-6", tmp_path, variant)
+    (run,) = figures("lis-table-6", tmp_path)
+    found = spelling_by_place.measure(tmp_path, f"{variant}-seed-0", "kg-text")
+
+    assert set(found) == {"train", "dev", "test"}
+    for group, spelling in found.items():
+        scores = [kinds["last"] for row, kinds in run["scores"].items() if f"-{group}-" in row]
+        exact = sum(one["char_top_5_exact"] * one["examples"] for one in scores)
+        nats = sum(math.log(one["perplexity"]) * one["characters"] for one in scores)
+        assert sum(map(sum, spelling.is_right.values())) == pytest.approx(exact)
+        assert sum(map(sum, spelling.nats.values())) == pytest.approx(nats, rel=1e-4)
 
 
 @pytest.mark.parametrize("table", ["lis-table-5", "lis-table-7"])

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lisdata.errors import SchemaError
-from lisdata.schema import CONTENTS, LABELS, ContentKind, LabelKind, check_schema
+from lisdata.schema import CONTENTS, LABELS, NO_LABELS, ContentKind, LabelKind, check_schema
 
 UInt8 = npt.NDArray[np.uint8]
 
@@ -102,7 +102,7 @@ def check_contents(contents: pa.Table, labels: pa.Table, what: str) -> UInt8:
 def _check_keys(contents: pa.RecordBatch, labels: pa.Table, what: str) -> None:
     from lisdata.kernels.keys import keys_of_contents
 
-    label_batches = labels.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], LABELS)]
+    label_batches = labels.combine_chunks().to_batches() or [NO_LABELS]
     expected, found = keys_of_contents(contents, label_batches[0]), contents.column("key")
     if (row := first_false(np.asarray(pc.equal(expected, found)))) >= 0:
         wanted, is_there = expected[row].as_py().hex(), found[row].as_py().hex()

@@ -125,6 +125,7 @@ LABELS = pa.schema(
         pa.field("side", pa.large_string()),
     ]
 )
+NO_CONTENTS, NO_LABELS = (pa.RecordBatch.from_pylist([], schema) for schema in (CONTENTS, LABELS))
 
 HANDLES = pa.schema(
     [

@@ -18,7 +18,7 @@ from lisdata.converters.tokens import Tokens, find_tokens
 from lisdata.kernels.arrays import binary_array, binary_buffers
 from lisdata.kernels.groups import rank_in_group
 from lisdata.records import DocumentRecords, TextRecords
-from lisdata.schema import CONTENTS, LABELS, SPAN_TYPE, ContentKind, LabelKind, StructureKind
+from lisdata.schema import NO_CONTENTS, NO_LABELS, SPAN_TYPE, ContentKind, LabelKind, StructureKind
 from lisdata.structure_batch import StructureBatch, list_array
 
 Int64 = npt.NDArray[np.int64]
@@ -82,8 +82,8 @@ def _segments_as_units(records: DocumentRecords) -> TextRecords:
         documents=binary_array(ends, np.frombuffer(picked, np.uint8), pa.large_binary()),
         begin=begin.astype(np.uint64),
         end=begin.astype(np.uint64),
-        contents=pa.RecordBatch.from_pylist([], CONTENTS),
-        labels=pa.RecordBatch.from_pylist([], LABELS),
+        contents=NO_CONTENTS,
+        labels=NO_LABELS,
         mention_offsets=nothing,
         mention_begin=none.astype(np.uint64),
         mention_end=none.astype(np.uint64),

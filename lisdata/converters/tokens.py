@@ -13,7 +13,7 @@ import pyarrow as pa
 from lisdata.converters.words import WordChunk, iter_words
 from lisdata.kernels.arrays import binary_array, binary_buffers
 from lisdata.records import TextRecords
-from lisdata.schema import CONTENTS, LABELS, ContentKind
+from lisdata.schema import CONTENTS, NO_LABELS, ContentKind
 
 UInt8 = npt.NDArray[np.uint8]
 UInt32 = npt.NDArray[np.uint32]
@@ -197,6 +197,6 @@ def _with_words(contents: pa.RecordBatch, words: pa.Array) -> pa.RecordBatch:
     absent = pa.nulls(len(words), pa.uint32())
     kinds = pa.array(np.full(len(words), ContentKind.WORD, np.uint8))
     keyless = pa.RecordBatch.from_arrays([kinds, words, absent, absent, absent], names=CONTENTS.names[1:])
-    keys = keys_of_contents(keyless, pa.RecordBatch.from_pylist([], LABELS))
+    keys = keys_of_contents(keyless, NO_LABELS)
     found = pa.RecordBatch.from_arrays([keys, *keyless.columns], schema=CONTENTS)
     return pa.concat_batches([contents, found]) if len(contents) else found

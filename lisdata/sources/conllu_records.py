@@ -19,7 +19,7 @@ from lisdata.kernels.conllu_scan import PADDING, ScannedBlock, SentenceFault, sc
 from lisdata.kernels.conllu_words import GatheredWords, gather_words
 from lisdata.kernels.keys import keys_of_contents
 from lisdata.records import SentenceRecords
-from lisdata.schema import CONTENTS, LABELS, NO_ROW, ContentKind, LabelKind
+from lisdata.schema import CONTENTS, NO_LABELS, NO_ROW, ContentKind, LabelKind
 from lisdata.sources import conllu_blocks
 from lisdata.sources.conllu_faults import Finding, find_excess, find_scan_fault, find_tree_fault, find_wrong_bytes
 
@@ -208,7 +208,7 @@ def _contents(words: GatheredWords) -> pa.RecordBatch:
     lexical = pa.concat_arrays([words.forms, words.noted])
     absent = pa.nulls(len(lexical), pa.uint32())
     keyless = pa.RecordBatch.from_arrays([pa.array(kinds), lexical, absent, absent, absent], names=CONTENTS.names[1:])
-    keys = keys_of_contents(keyless, pa.RecordBatch.from_pylist([], LABELS))
+    keys = keys_of_contents(keyless, NO_LABELS)
     return pa.RecordBatch.from_arrays([keys, *keyless.columns], schema=CONTENTS)
 
 

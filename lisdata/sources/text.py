@@ -15,7 +15,7 @@ from lisdata.inputs import InputFile, InputSlice
 from lisdata.kernels.arrays import binary_array
 from lisdata.records import DocumentRecords, TextRecords
 from lisdata.registry import Reject
-from lisdata.schema import CONTENTS, LABELS
+from lisdata.schema import NO_CONTENTS, NO_LABELS
 from lisdata.sources.lines import PROBE_BYTES, LineBlocks, LineLimit, find_line, line_bounds, too_long
 from lisdata.sources.text_hierarchy import units_to_documents
 
@@ -217,8 +217,8 @@ def _records(file: InputFile, unit: str, offset: int, data: bytes, bounds: Int64
         documents=documents,
         begin=(begin + offset).astype(np.uint64),
         end=(end + offset).astype(np.uint64),
-        contents=pa.RecordBatch.from_pylist([], CONTENTS),
-        labels=pa.RecordBatch.from_pylist([], LABELS),
+        contents=NO_CONTENTS,
+        labels=NO_LABELS,
         mention_offsets=np.zeros(len(begin) + 1, np.int64),
         mention_begin=np.empty(0, np.uint64),
         mention_end=np.empty(0, np.uint64),

@@ -201,6 +201,11 @@ def _model_settings(facts: Mapping[str, Any], place: StrPath) -> tuple[str, dict
     return description["name"], description["config"]
 
 
+def tokenizer_facts(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return what a checkpoint records of the tokenizer of its tokens, whose manifest this is, to know it again."""
+    return {TOKENIZER: manifest["tokenizer"]["sha256"]}
+
+
 def find_checkpoint(path: Path) -> Path:
     """Return the checkpoint at `path`, or the newest in it or in its folder `checkpoints`; CheckpointError without."""
     if (path / INDEX).exists():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from lisdata.checkpoints import TOKENIZER, latest, load_model
+from lisdata.checkpoints import latest, load_model, tokenizer_facts
 from lisdata.encoding import EncodeConfig
 from lisdata.errors import LisDataError, RecipeError
 from lisdata.evaluation import LIS_TABLE_3, evaluate_by_kind, window_perplexity, write_context_report
@@ -89,7 +89,7 @@ def train_models(recipe: Recipe, root: Path, *, on_progress: OnTrain) -> list[Tr
             config,
             directory=DataFolders(root=root).model(step.label),
             objective=objective_of(model),
-            facts={"labels": dataset.manifest["roles"], TOKENIZER: dataset.manifest["tokenizer"]["sha256"]} | begins,
+            facts={"labels": dataset.manifest["roles"]} | tokenizer_facts(dataset.manifest) | begins,
             on_progress=on_progress(step.label),
         )
         results.append(result)

@@ -16,7 +16,7 @@ from typing import Any
 from torch import nn
 
 from lisdata.atomic import write_atomically
-from lisdata.checkpoints import load_model
+from lisdata.checkpoints import load_model, tokenizer_facts
 from lisdata.encoding import load_tokenizer
 from lisdata.evaluation.tag_cache import TagCache
 from lisdata.models import build_model
@@ -26,7 +26,7 @@ from lisdata.reproduce.sipe_corpus import SipeFolders, make_rows, prepare_corpus
 from lisdata.reproduce.sipe_evaluation import measure, measure_joint, validation_loss, validation_rows
 from lisdata.reproduce.sipe_report import items_path
 from lisdata.reproduce.sipe_settings import SipeScale, SipeVariant
-from lisdata.reproduce.sipe_training import pack_batches, tokenizer_facts, train_config
+from lisdata.reproduce.sipe_training import pack_batches, train_config
 from lisdata.token_shards import TokenDataset
 from lisdata.torch_threads import one_thread
 from lisdata.training import SipeObjective, next_token_loss, train
@@ -106,7 +106,7 @@ def _train(request: RunRequest, variant: SipeVariant, folders: SipeFolders, tag:
         pack_batches(dataset, scale, regime=variant.regime, seed=request.seed, withhold=variant.withhold(scale)),
         train_config(scale, seed=request.seed),
         directory=request.directory / "models" / request.name,
-        facts=tokenizer_facts(dataset),
+        facts=tokenizer_facts(dataset.manifest),
         objective=SipeObjective() if variant.predicts_tags else next_token_loss,
         evaluate=validation_loss(valid, variant.regime),
         keep_best="nll",

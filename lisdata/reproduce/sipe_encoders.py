@@ -17,7 +17,7 @@ from typing import Any
 from torch import nn
 
 from lisdata.atomic import write_atomically
-from lisdata.checkpoints import load_model
+from lisdata.checkpoints import load_model, tokenizer_facts
 from lisdata.encoding import load_tokenizer
 from lisdata.encoding.deprels import DEPRELS_FILE, DeprelVocabulary
 from lisdata.evaluation import blimp
@@ -33,7 +33,7 @@ from lisdata.reproduce.sipe_corpus import COLUMNS, SipeFolders, choose_sentences
 from lisdata.reproduce.sipe_evaluation import spell_items
 from lisdata.reproduce.sipe_report import items_path
 from lisdata.reproduce.sipe_settings import SipeScale
-from lisdata.reproduce.sipe_training import pack_batches, tokenizer_facts, train_config
+from lisdata.reproduce.sipe_training import pack_batches, train_config
 from lisdata.schema import DEPREL_COLUMN
 from lisdata.special_tokens import mask_recipe, mask_settings
 from lisdata.token_shards import TokenDataset
@@ -141,7 +141,7 @@ def _train(request: RunRequest, variant: EncoderVariant, materials: _Materials) 
         MaskedBatches(packs, materials.masks(request.seed)),
         train_config(scale, seed=request.seed),
         directory=request.directory / "models" / request.name,
-        facts=tokenizer_facts(dataset),
+        facts=tokenizer_facts(dataset.manifest),
         objective=MaskedSipeObjective() if variant.predicts_tags else masked_token_loss,
         evaluate=_validation(valid, masks, variant.regime),
         keep_best="nll",

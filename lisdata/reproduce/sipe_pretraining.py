@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import nn
 
+from lisdata.checkpoints import tokenizer_facts
 from lisdata.encoding import load_tokenizer
 from lisdata.evaluation.masked_nll import masked_nll
 from lisdata.evaluation.sentence_scores import Int64
@@ -17,7 +18,7 @@ from lisdata.reproduce.runner import RunRequest
 from lisdata.reproduce.sipe_backbones import BackboneScale, BackboneVariant
 from lisdata.reproduce.sipe_corpus import SipeFolders, make_rows, read_valid
 from lisdata.reproduce.sipe_evaluation import validation_loss, validation_rows
-from lisdata.reproduce.sipe_training import pack_batches, tokenizer_facts, train_config
+from lisdata.reproduce.sipe_training import pack_batches, train_config
 from lisdata.special_tokens import mask_recipe, mask_settings
 from lisdata.token_shards import TokenDataset
 from lisdata.training import (
@@ -64,7 +65,7 @@ def train_stages(request: RunRequest, variant: BackboneVariant, tag: TagCache) -
             packs if masks is None else MaskedBatches(packs, masks),
             train_config(scale, seed=request.seed, num_steps=num_steps),
             directory=stage_folder(request.directory, request.name, stage),
-            facts=tokenizer_facts(dataset),
+            facts=tokenizer_facts(dataset.manifest),
             objective=_objective(variant, predicts_tags=regime not in ("none", "injection-only")),
             evaluate=_validation(scale, folders, tag, regime, masks),
             on_progress=_shown(request, scale, stage),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lisdata.checkpoints import TOKENIZER
 from lisdata.loader import Loader
 from lisdata.reproduce.sipe_corpus import COLUMNS
 from lisdata.reproduce.sipe_settings import SipeScale
@@ -28,11 +27,6 @@ def train_config(scale: SipeScale, *, seed: int, num_steps: int | None = None) -
         precision=scale.precision,
         num_threads=1,
     )
-
-
-def tokenizer_facts(dataset: TokenDataset) -> dict[str, Any]:
-    """Return what a checkpoint records of the tokenizer of its tokens, so that no other is taken for its own."""
-    return {TOKENIZER: dataset.manifest["tokenizer"]["sha256"]}
 
 
 def pack_batches(

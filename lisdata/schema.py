@@ -125,7 +125,10 @@ LABELS = pa.schema(
         pa.field("side", pa.large_string()),
     ]
 )
-NO_CONTENTS, NO_LABELS = (pa.RecordBatch.from_pylist([], schema) for schema in (CONTENTS, LABELS))
+NO_CONTENTS, NO_LABELS = (
+    pa.RecordBatch.from_arrays([pa.nulls(0, column.type) for column in schema], schema=schema)  # a list loads pandas
+    for schema in (CONTENTS, LABELS)
+)
 
 HANDLES = pa.schema(
     [

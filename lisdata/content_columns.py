@@ -38,7 +38,7 @@ class ContentColumns:
             if label is not None:
                 self.labels.code(label_kind, label)
         group = _Group(kind=kind, datatype=datatype, scope=scope)
-        self._columns.append((group, _as_binary(lexicals)))
+        self._columns.append((group, lexicals.cast(pa.large_binary())))
         return len(self._columns) - 1
 
     def finish(self) -> tuple[pa.RecordBatch, list[UInt32]]:
@@ -94,10 +94,6 @@ class _Symbols:
         """Return where each symbol begins, and all their bytes."""
         offsets = np.cumsum([0, *map(len, self._numbers)], dtype=np.int64)
         return offsets, np.frombuffer(b"".join(self._numbers), np.uint8)
-
-
-def _as_binary(texts: pa.Array) -> pa.LargeBinaryArray:
-    return texts.view(pa.large_binary()) if pa.types.is_large_string(texts.type) else texts.cast(pa.large_binary())
 
 
 def _repeat(codes: list[int | None], sizes: list[int]) -> pa.Array:

@@ -62,7 +62,7 @@ class TextRecords:
     the unit, on character borders) that show an entity; those of unit n are rows mention_offsets[n] :
     mention_offsets[n + 1], in the source's order, and so for fields: further facts, each a role and a content.
     `field_mention` is the row of the mention that a field is about, -1 where it is about the unit itself. No content is
-    a word: words are found by the converter. `files[n]` is the file of unit n where there are several.
+    a word: words are found by the converter.
     """
 
     file: InputFile
@@ -80,7 +80,6 @@ class TextRecords:
     field_role: UInt32
     field_content: UInt32
     field_mention: Int64
-    files: tuple[InputFile, ...] | None = None
 
     @property
     def num_records(self) -> int:

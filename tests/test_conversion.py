@@ -12,16 +12,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import small_conversion
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from small_conversion import UNIT_BYTES, write_text
 
 import lisdata.conversion
@@ -196,36 +192,6 @@ def test_small_files_share_a_unit_and_come_back_each_for_itself(tmp_path: Path) 
         assert len(rows) == info.records["converted"] == 300
         part, row = rows[-1]
         assert part.structures["document"][row].as_py() == b"x%d\n" % info.index
-
-
-LINES = st.lists(st.sampled_from([b"", b"two words", b"bad \xff byte", "ä".encode(), b"\r"]), max_size=4)
-ENDS = st.sampled_from([b"", b"\n"])
-
-
-@settings(max_examples=20)
-@given(
-    files=st.lists(st.builds(lambda lines, end: b"\n".join(lines) + end, LINES, ENDS), max_size=9),
-    unit=st.sampled_from(["line", "paragraph", "document"]),
-    joined_bytes=st.sampled_from([0, 12, 1 << 20]),
-)
-def test_files_converted_together_are_the_structures_of_each_by_itself(
-    files: list[bytes], unit: str, joined_bytes: int
-) -> None:
-    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        here = Path(name)
-        given_: dict[str, Any] = {"options": {"unit": unit}, "on_error": "skip"}
-        patch.setattr(lisdata.conversion.unit, "_JOINED_BYTES", joined_bytes)
-        (here / "in").mkdir()
-        for number, data in enumerate([b"\n", *files]):
-            (here / "in" / f"{number:02d}.txt").write_bytes(data)
-
-        convert("text", here / "in", here / "d", **given_)
-        one_by_one = sample("text", here / "in", here / "e", num_structures=10**6, **given_).structures
-
-        dataset = IncidenceDataset(here / "d")
-        assert tuple(dataset.iter_structures()) == one_by_one
-        of_files = Counter(found.source[0] for found in one_by_one)
-        assert [info.records["converted"] for info in dataset.inputs] == [of_files[i.index] for i in dataset.inputs]
 
 
 def test_an_empty_file_is_a_dataset_of_nothing(tmp_path: Path) -> None:

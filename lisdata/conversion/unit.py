@@ -12,11 +12,10 @@ import numpy as np
 
 from lisdata.conversion.config import unit_bytes
 from lisdata.conversion.fold import add_counts
-from lisdata.conversion.joining import is_bare_text, join_texts
 from lisdata.conversion.slices import planned_slice
 from lisdata.errors import BadRecordError, LisDataError, PlanError
 from lisdata.inputs import MEBIBYTE, InputFile, InputSlice, is_unchanged, time_of_change
-from lisdata.records import ParsedDocument, Records, TextRecords
+from lisdata.records import ParsedDocument, Records
 from lisdata.registry import DocumentSource, Reject, Source, load_converter, load_source
 from lisdata.rejects import RejectWriter
 from lisdata.runs import JsonDict
@@ -151,26 +150,20 @@ def _read(
 
 
 class _Batches:
-    """Converts and writes records: documents and bare texts when they are `_JOINED_BYTES` together, others at once."""
+    """Converts records and writes them: those of one table, or of documents that are about `_JOINED_BYTES` together."""
 
     def __init__(self, parts: _PartWriter, source: Any, converter: Any, options: Any) -> None:
         self._parts, self._source, self._converter, self._options = parts, source, converter, options
-        self._documents: list[ParsedDocument] = []
-        self._texts: list[TextRecords] = []
+        self._waiting: list[ParsedDocument] = []
         self._num_waiting_bytes = 0
 
     def add(self, records: Records | ParsedDocument) -> None:
-        if isinstance(records, ParsedDocument):
-            self._convert_texts()
-            self._documents.append(records)
-            self._num_waiting_bytes += records.size
-        elif is_bare_text(records) and _weight(records) < _JOINED_BYTES:
-            self._convert_documents()
-            self._texts.append(records)
-            self._num_waiting_bytes += _weight(records)
-        else:
+        if not isinstance(records, ParsedDocument):
             self._convert_waiting()
-            self._convert(records, _weight(records))
+            self._convert(records)
+            return
+        self._waiting.append(records)
+        self._num_waiting_bytes += records.size
         if self._num_waiting_bytes >= _JOINED_BYTES:
             self._convert_waiting()
 
@@ -182,23 +175,13 @@ class _Batches:
         self._parts.abort()
 
     def _convert_waiting(self) -> None:
-        self._convert_documents()
-        self._convert_texts()
+        if self._waiting:
+            for records in self._source.to_records(self._waiting):
+                self._convert(records)
+        self._waiting, self._num_waiting_bytes = [], 0
 
-    def _convert_documents(self) -> None:
-        if self._documents:
-            documents, self._documents, self._num_waiting_bytes = self._documents, [], 0
-            for records in self._source.to_records(documents):
-                self._convert(records, _weight(records))
-
-    def _convert_texts(self) -> None:
-        if self._texts:
-            texts, weight = self._texts, self._num_waiting_bytes
-            self._texts, self._num_waiting_bytes = [], 0
-            self._convert(join_texts(texts), weight)
-
-    def _convert(self, records: Records, weight: int) -> None:
-        self._parts.append(self._converter.convert(records, self._options), weight)
+    def _convert(self, records: Records) -> None:
+        self._parts.append(self._converter.convert(records, self._options), _weight(records))
 
 
 class _PartWriter:

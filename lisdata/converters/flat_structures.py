@@ -54,9 +54,10 @@ class FlatStructures:
 
         `file` is that of all structures or, where each has a file of its own, these.
         """
-        in_occurrences, in_instances = _offsets(self.num_occurrences), _offsets(self.num_instances)
-        is_one_each = self.num_incidences is self.num_occurrences
-        in_incidences = in_occurrences if is_one_each else _offsets(self.num_incidences)
+        in_occurrences, in_instances, in_incidences = (
+            np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+            for counts in (self.num_occurrences, self.num_instances, self.num_incidences)
+        )
         columns = {
             "tau": list_array(in_occurrences, pa.array(self.tau)),
             "instance_label": list_array(in_instances, pa.array(self.label)),
@@ -70,12 +71,6 @@ class FlatStructures:
         if span is not None:
             columns["span"] = list_array(in_occurrences, span, nullable=True)
         return structure_rows(kind, file, self.begin, self.end, columns)
-
-
-def _offsets(counts: Int64) -> Int64:
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
 
 
 def count_from_zero(counts: Int64) -> UInt32:

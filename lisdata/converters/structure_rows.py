@@ -43,10 +43,8 @@ def structure_rows(
         "source": struct_array(SOURCE_TYPE, [number, begin, end]),
         **columns,
     }
-    absent = [column for column in STRUCTURES if column.name not in given]
-    nulls = pa.nulls(size, pa.struct(absent))  # all at once: they share their zeros
-    given |= {column.name: nulls.field(number) for number, column in enumerate(absent)}
-    return pa.RecordBatch.from_arrays([given[column.name] for column in STRUCTURES], schema=STRUCTURES)
+    arrays = [given[c.name] if c.name in given else pa.nulls(size, c.type) for c in STRUCTURES]
+    return pa.RecordBatch.from_arrays(arrays, schema=STRUCTURES)
 
 
 def record_ids(file: InputFile, begin: UInt64) -> pa.Array:

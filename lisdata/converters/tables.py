@@ -22,7 +22,6 @@ from lisdata.structure_batch import StructureBatch
 
 UInt32 = npt.NDArray[np.uint32]
 _TEXT_TYPES = ("string", "any")
-_ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +51,6 @@ class TablesConverter:
 
     def convert(self, records: RowRecords, options: TableOptions) -> StructureBatch:
         """Return the structures of one batch of rows."""
-        from lisdata.kernels.cell_rows import lay_rows  # compiled on import
-
         labels = LabelBuilder()
         contents = ContentColumns(labels)
         scopes, keys = split_keys(records.table)
@@ -66,12 +63,12 @@ class TablesConverter:
         said = list(_say_dialect(records))
         dialect = contents.add(ContentKind.TEXT, pa.array([text for _, text, _ in said], pa.large_string()))
         table, rows_of = contents.finish()
-        columns = [_join_rows(rows_of, added) for added in (*cells, *beside)]
-        instead = np.array([rows_of[null][0]] * len(cells) + [NO_ROW] * len(beside), np.uint32)
-        tau, are_all_there = lay_rows(columns, instead)
+        columns = [_join_rows(rows_of, added) for added in cells]
+        columns = [np.where(rows == NO_ROW, rows_of[null], rows) for rows in columns]
+        columns += [_join_rows(rows_of, added) for added in beside]
         row_labels = _label_rows(records, keys, labels)
         first = _dialect_to_structure(records, rows_of[dialect], said, labels)
-        structures = _add_rows(first, records, options.rows_per_structure, tau, row_labels, are_all_there=are_all_there)
+        structures = _add_rows(first, records, options.rows_per_structure, columns, row_labels)
         rows = structures.to_arrow(StructureKind.TABLE, records.file)
         return StructureBatch(structures=rows, contents=table, labels=labels.to_arrow())
 
@@ -118,8 +115,6 @@ def _add_key(contents: ContentColumns, records: RowRecords, key: Key) -> list[in
 
 def _join_rows(rows_of: list[UInt32], added: list[int]) -> UInt32:
     """Return the content of each row, which one of the columns `added` has: NO_ROW is the largest number."""
-    if len(added) == 1:
-        return rows_of[added[0]]
     joined: UInt32 = np.minimum.reduce([rows_of[number] for number in added])
     return joined
 
@@ -181,84 +176,53 @@ def _label_rows(records: RowRecords, keys: tuple[Key, ...], labels: LabelBuilder
 
 
 def _add_rows(
-    first: FlatStructures,
-    records: RowRecords,
-    rows_per_structure: int,
-    tau: UInt32,
-    labels: _RowLabels,
-    *,
-    are_all_there: bool,
+    first: FlatStructures, records: RowRecords, rows_per_structure: int, columns: list[UInt32], labels: _RowLabels
 ) -> FlatStructures:
     """Return the structures of the rows behind `first`.
 
-    `tau` (rows, columns) holds contents, NO_ROW where there is none, unless `are_all_there`.
+    `columns` hold the content of each row, NO_ROW where there is none.
     """
-    num_rows, num_columns = tau.shape
-    starts = np.arange(0, num_rows, rows_per_structure)
-    ends = np.minimum(starts + rows_per_structure, num_rows)
-    if are_all_there:
-        num_cells = (ends - starts) * num_columns
-    else:
-        num_cells = np.add.reduceat((tau != NO_ROW).sum(axis=1), starts) if num_rows else starts
-    num_occurrences = np.concatenate((first.num_occurrences, num_cells))
-    if are_all_there and rows_per_structure == 1:
-        cells = _usual_cells(first, tau, labels)
-    else:
-        cells = _chosen_cells(first, tau, rows_per_structure, num_cells, labels)
-    return FlatStructures(
-        begin=np.concatenate((first.begin, records.begin[::rows_per_structure])),
-        end=np.concatenate((first.end, records.end if rows_per_structure == 1 else records.end[ends - 1])),
-        num_occurrences=num_occurrences,
-        num_instances=np.concatenate((first.num_instances, ends - starts)),
-        num_incidences=num_occurrences,
-        label=np.concatenate((first.label, np.full(num_rows, labels.instance, np.uint32))),
-        ordinal=np.concatenate((first.ordinal, records.ordinal)),
-        **cells,
-    )
-
-
-def _usual_cells(first: FlatStructures, tau: UInt32, labels: _RowLabels) -> dict[str, npt.NDArray[Any]]:
-    """Return what the cells of `first` have, and behind them those of rows that are a structure each and lack none."""
-    num_rows, num_columns = tau.shape
-    return {
-        "tau": np.concatenate((first.tau, tau.reshape(-1))),
-        "occurrence": _repeat(first.occurrence, np.arange(num_columns, dtype=np.uint32), num_rows),
-        "instance": _repeat(first.instance, np.zeros(num_columns, np.uint32), num_rows),
-        "sigma": _repeat(first.sigma, labels.roles, num_rows),
-        "position": _repeat(first.position, labels.positions, num_rows),
-    }
-
-
-def _chosen_cells(
-    first: FlatStructures, tau: UInt32, rows_per_structure: int, num_cells: npt.NDArray[np.int64], labels: _RowLabels
-) -> dict[str, npt.NDArray[Any]]:
-    """Return what the cells of `first` have, and behind them the cells that are there of rows, some to a structure."""
+    num_rows = records.num_records
+    tau = np.stack(columns, axis=1)
     is_there = tau != NO_ROW
-    in_structure = (np.arange(len(tau)) % rows_per_structure).astype(np.uint32)
+    are_all_there = bool(is_there.all())
 
     def of_cells(before: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return `before`, then what the cells that are there have; `values` may stand for all of a row or a column."""
-        return np.concatenate((before, np.broadcast_to(values, tau.shape)[is_there]))
+        spread = np.broadcast_to(values, tau.shape)
+        if not are_all_there:
+            return np.concatenate((before, spread[is_there]))
+        joined = np.empty(len(before) + spread.size, before.dtype)
+        joined[: len(before)] = before
+        joined[len(before) :].reshape(spread.shape)[:] = spread
+        return joined
 
-    return {
-        "tau": of_cells(first.tau, tau),
-        "occurrence": np.concatenate((first.occurrence, count_from_zero(num_cells))),
-        "instance": of_cells(first.instance, in_structure[:, None]),
-        "sigma": of_cells(first.sigma, labels.roles),
-        "position": of_cells(first.position, labels.positions),
-    }
-
-
-def _repeat(before: npt.NDArray[Any], row: npt.NDArray[Any], times: int) -> npt.NDArray[Any]:
-    """Return `before`, then a row so many times; several are copied at once, since rows are short."""
-    out = np.empty(len(before) + len(row) * times, before.dtype)
-    out[: len(before)] = before
-    num_blocks, rest = divmod(times, _ROWS_AT_ONCE)
-    block = np.tile(row, _ROWS_AT_ONCE)
-    end = len(out) - len(row) * rest
-    out[len(before) : end].reshape(num_blocks, len(block))[:] = block
-    out[end:] = block[: len(row) * rest]
-    return out
+    starts = np.arange(0, num_rows, rows_per_structure)
+    ends = np.minimum(starts + rows_per_structure, num_rows)
+    num_cells = np.full(num_rows, len(columns)) if are_all_there else is_there.sum(axis=1)
+    if num_rows:
+        num_cells = np.add.reduceat(num_cells, starts)
+    in_row = np.arange(len(columns), dtype=np.uint32)
+    in_structure = (np.arange(num_rows) % rows_per_structure).astype(np.uint32)
+    occurrence = (
+        of_cells(first.occurrence, in_row)
+        if are_all_there and rows_per_structure == 1
+        else np.concatenate((first.occurrence, count_from_zero(num_cells)))
+    )
+    return FlatStructures(
+        begin=np.concatenate((first.begin, records.begin[starts])),
+        end=np.concatenate((first.end, records.end[ends - 1])),
+        num_occurrences=np.concatenate((first.num_occurrences, num_cells)),
+        num_instances=np.concatenate((first.num_instances, ends - starts)),
+        num_incidences=np.concatenate((first.num_incidences, num_cells)),
+        tau=of_cells(first.tau, tau),
+        label=np.concatenate((first.label, np.full(num_rows, labels.instance, np.uint32))),
+        ordinal=np.concatenate((first.ordinal, records.ordinal)),
+        occurrence=occurrence,
+        instance=of_cells(first.instance, in_structure[:, None]),
+        sigma=of_cells(first.sigma, labels.roles),
+        position=of_cells(first.position, labels.positions),
+    )
 
 
 def _dialect_to_structure(

@@ -52,9 +52,7 @@ class TextConverter:
         tokens, contents = find_tokens(records)
         columns = _Columns(records, tokens, labels).to_arrow()
         columns["document"] = records.documents
-        structures = structure_rows(
-            StructureKind.TEXT, records.files or records.file, records.begin, records.end, columns
-        )
+        structures = structure_rows(StructureKind.TEXT, records.file, records.begin, records.end, columns)
         return StructureBatch(structures=structures, contents=contents, labels=labels.to_arrow())
 
 

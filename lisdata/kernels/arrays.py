@@ -11,9 +11,6 @@ import pyarrow as pa
 UInt8 = npt.NDArray[np.uint8]
 Int64 = npt.NDArray[np.int64]
 
-READ_PAST = 16
-"""How many bytes behind a text kernels may read that go over whole words of it."""
-
 
 def binary_buffers(array: pa.Array) -> tuple[Int64, UInt8]:
     """Return (offsets int64 of N + 1, bytes) of a large_binary or large_string array without nulls."""

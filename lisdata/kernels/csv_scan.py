@@ -12,13 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import types
 
-from lisdata.kernels.arrays import READ_PAST, binary_array, binary_buffers
+from lisdata.kernels.arrays import binary_array
 from lisdata.kernels.characters import has_byte
 from lisdata.kernels.compiled import (
     BYTES,
     INT64S,
     OUT_BYTES,
-    OUT_INT64S,
     OUT_UINT32S,
     UINT64S,
     count_trailing_zeros,
@@ -37,8 +36,8 @@ SPECIAL = np.uint8(2)
 NO_QUOTE = -1
 MAX_BYTES = (1 << 31) - 1
 MAX_FAULTS = 1024
+_OVERWRITTEN = 8
 _REPEAT = np.uint64(0x0101_0101_0101_0101)
-_LOW_SEVEN = np.uint64(0x7F7F_7F7F_7F7F_7F7F)
 
 _PLAIN, _DELIMITER, _NEWLINE, _RETURN, _QUOTE = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3), np.uint8(4)
 
@@ -198,47 +197,6 @@ def _scan_row(
     return outcome, at, found, width
 
 
-@inner
-def _marks_in(word: Any, marks: Any) -> Any:
-    """Return a word whose bytes have their highest bit where `word` has one of four marks, and no other bits."""
-    found = np.uint64(0)
-    for index in range(4):
-        other = word ^ marks[index]
-        found |= ~(((other & _LOW_SEVEN) + _LOW_SEVEN) | other | _LOW_SEVEN)
-    return found
-
-
-@inner
-def _scan_plain_row(
-    data: Any, at: Any, classes: Any, marks: Any, cell: Any, num_columns: Any, begin: Any, end: Any, size: Any,
-    flags: Any,
-) -> Any:  # fmt: skip
-    """Return (where the row ends, length of the line ending) of a row without quotes.
-
-    The end is -1 for a row that has them, is no whole row of so many cells, or lies near the end of the data. A word is
-    read once, however many cells it holds: `_scan_row` takes twice as long for the cells of a few bytes that most are.
-    """
-    first, found = at, 0
-    while at + 9 <= len(data):
-        marked = _marks_in(load_u64(data, at), marks)
-        while marked:
-            last = at + np.int64(count_trailing_zeros(marked) >> np.uint64(3))
-            marked &= marked - np.uint64(1)
-            kind = classes[data[last]]
-            is_return = kind == _RETURN and data[last + 1] == 10
-            if found == num_columns or not (kind in (_DELIMITER, _NEWLINE) or is_return):
-                return -1, 0
-            begin[cell + found], end[cell + found] = first, last
-            size[cell + found], flags[cell + found] = last - first, 0
-            found += 1
-            first = last + 1
-            if kind != _DELIMITER:
-                width = 2 if is_return else 1
-                return (last + width, width) if found == num_columns else (-1, 0)
-        at += 8
-    return -1, 0
-
-
 _PLACES = types.Array(types.uint32, 2, "C", readonly=True)
 _SCAN_RESULT: Any = types.UniTuple(types.int64, 4)  # type: ignore[no-untyped-call]
 
@@ -255,14 +213,6 @@ def _scan(
     rows = bad = 0
     opened = -1
     while at < len(data) and rows < len(row_begin) and bad < len(faults):
-        reached, width = _scan_plain_row(
-            data, at, classes, marks, rows * num_columns, num_columns, begin, end, size, flags
-        )
-        if reached >= 0:
-            row_begin[rows], ending[rows] = at, width
-            rows += 1
-            at = reached
-            continue
         outcome, reached, found, width = _scan_row(
             data, at, final, classes, marks, rows * num_columns, num_columns, begin, end, size, flags
         )
@@ -297,12 +247,6 @@ def _classes(delimiter: int, quote: int) -> UInt8:
     return classes
 
 
-def _room_for(data: UInt8, delimiter: int, num_columns: int) -> int:
-    """Return how many rows there are at most."""
-    endings, delimiters = np.count_nonzero(data == 10) + 1, np.count_nonzero(data == delimiter)
-    return min(int(endings), int(endings + delimiters) // num_columns)
-
-
 def scan_cells(
     data: UInt8, at: int, *, final: bool, delimiter: int, quote: int, num_columns: int, max_rows: int | None = None
 ) -> Scan:
@@ -312,7 +256,11 @@ def scan_cells(
     """
     if len(data) > MAX_BYTES:
         raise ValueError(f"at most {MAX_BYTES} bytes are scanned at once, got {len(data)}")
-    room = _room_for(data[at:], delimiter, num_columns) if max_rows is None else max_rows
+    rest = data[at:]
+    endings, delimiters = np.count_nonzero(rest == 10) + 1, np.count_nonzero(rest == delimiter)
+    room = min(int(endings), int(endings + delimiters) // num_columns)
+    if max_rows is not None:
+        room = min(room, max_rows)
     begin, end, size = (np.empty((room + 1) * num_columns, np.uint32) for _ in range(3))
     flags = np.empty(len(begin), np.uint8)
     row_begin, ending = np.empty(room + 1 if max_rows is None else room, np.uint32), np.empty(room + 1, np.uint8)
@@ -330,38 +278,25 @@ def scan_cells(
 
 @inner
 def _copy(data: Any, at: Any, end: Any, out: Any, target: Any) -> None:
-    """Copy data[at:end] to out[target]; 16 bytes at a time, so that up to 15 bytes behind it are overwritten."""
-    while at < end and at + 16 <= len(data):
+    """Copy data[at:end] to out[target]; eight bytes at a time, so that up to 7 bytes behind it are overwritten."""
+    while at < end and at + 8 <= len(data):
         store_u64(out, target, load_u64(data, at))
-        store_u64(out, target + 8, load_u64(data, at + 8))
-        at += 16
-        target += 16
+        at += 8
+        target += 8
     while at < end:
         out[target] = data[at]
         at += 1
         target += 1
 
 
-@kernel(types.void(_PLACES, INT64S, OUT_INT64S))
-def _total_sizes(size: Any, columns: Any, totals: Any) -> None:
-    for row in range(len(size)):
-        for index in range(len(columns)):
-            totals[index] += size[row, columns[index]]
-
-
-@kernel(types.void(
-    BYTES, _PLACES, _PLACES, _PLACES, INT64S, types.int64, INT64S, types.Array(types.int64, 2, "C"), OUT_BYTES,
-))  # fmt: skip
-def _gather(
-    data: Any, begin: Any, end: Any, size: Any, columns: Any, quote: Any, starts: Any, offsets: Any, out: Any
-) -> None:
-    """Write the texts of column c from starts[c] on, and where they end behind that."""
+@kernel(types.void(BYTES, _PLACES, _PLACES, _PLACES, INT64S, types.int64, types.Array(types.int64, 2, "C"), OUT_BYTES))
+def _gather(data: Any, begin: Any, end: Any, size: Any, columns: Any, quote: Any, offsets: Any, out: Any) -> None:
+    """Write the texts of each column from offsets[column, 0] on, and where they end."""
     for row in range(len(begin)):
         for index in range(len(columns)):
             column = columns[index]
-            ending, length = offsets[index, row], np.int64(size[row, column])
-            offsets[index, row + 1] = ending + length
-            target = starts[index] + ending
+            target, length = offsets[index, row], np.int64(size[row, column])
+            offsets[index, row + 1] = target + length
             at, stop = np.int64(begin[row, column]), np.int64(end[row, column])
             if stop - at == length:
                 _copy(data, at, stop, out, target)
@@ -373,24 +308,16 @@ def _gather(
 
 
 def gather_columns(data: UInt8, cells: Cells, columns: Sequence[int], quote: int) -> list[pa.Array]:
-    """Return the texts of some columns as large_binary; doubled quotes are made single.
-
-    Their buffers go on READ_PAST bytes behind the last text.
-    """
-    chosen, sizes = np.array(columns, np.int64), np.zeros(len(columns), np.int64)
-    _total_sizes(cells.size, chosen, sizes)
-    ends = np.cumsum(sizes + READ_PAST)
-    starts = ends - sizes - READ_PAST
-    out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    """Return the texts of some columns as large_binary; doubled quotes are made single."""
     offsets = np.empty((len(columns), cells.num_rows + 1), np.int64)
-    offsets[:, 0] = 0
-    _gather(data, cells.begin, cells.end, cells.size, chosen, quote, starts, offsets, out)
-    bounds = zip(starts.tolist(), ends.tolist(), strict=True)
-    texts = [out[start:end] for start, end in bounds]
-    return [binary_array(row, of, pa.large_binary()) for row, of in zip(offsets, texts, strict=True)]
+    sizes = cells.size.sum(axis=0, dtype=np.int64)[list(columns)] + _OVERWRITTEN
+    ends = np.cumsum(sizes)
+    offsets[:, 0] = ends - sizes
+    out = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    _gather(data, cells.begin, cells.end, cells.size, np.array(columns, np.int64), quote, offsets, out)
+    return [binary_array(row - row[0], out[row[0] : row[-1]], pa.large_binary()) for row in offsets]
 
 
 def gather_column(data: UInt8, cells: Cells, column: int, quote: int) -> pa.Array:
-    """Return the texts of one column, as `gather_columns` does, in a buffer that ends with them."""
-    offsets, texts = binary_buffers(gather_columns(data, cells, [column], quote)[0])
-    return binary_array(offsets, texts[: offsets[-1]], pa.large_binary())
+    """Return the texts of one column, as `gather_columns` does."""
+    return gather_columns(data, cells, [column], quote)[0]

@@ -25,26 +25,15 @@ def first_bytes(word: Any, length: Any) -> Any:
 
 
 @inner
-def start_of_hash(length: Any) -> Any:
-    """Return the hash of no word yet, of a text of `length` bytes."""
-    return _SEED ^ np.uint64(length)
-
-
-@inner
-def mix_word(word: Any, value: Any) -> Any:
-    """Return the hash `value` with one more word in it."""
-    value ^= word
-    return (value * _MULTIPLIER) ^ multiply_high(value, _MULTIPLIER)
-
-
-@inner
 def hash_of(data: Any, begin: Any, end: Any) -> Any:
     """Return a 64-bit hash of data[begin:end]."""
-    value = start_of_hash(end - begin)
+    value = _SEED ^ np.uint64(end - begin)
     while begin + 8 <= end:
-        value = mix_word(load_u64(data, begin), value)
+        value ^= load_u64(data, begin)
+        value = (value * _MULTIPLIER) ^ multiply_high(value, _MULTIPLIER)
         begin += 8
-    return mix_word(first_bytes(load_u64(data, begin), end - begin), value)
+    value ^= first_bytes(load_u64(data, begin), end - begin)
+    return (value * _MULTIPLIER) ^ multiply_high(value, _MULTIPLIER)
 
 
 @inner

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import types
 
-from lisdata.kernels.arrays import READ_PAST, binary_array, binary_buffers
+from lisdata.kernels.arrays import binary_array, binary_buffers
 from lisdata.kernels.compiled import (
     BYTES,
     INT64S,
@@ -26,7 +26,7 @@ from lisdata.kernels.compiled import (
     load_u64,
     store_u64,
 )
-from lisdata.kernels.spans import first_bytes, hash_of, mix_word, new_slots, number_in, start_of_hash, take_slot
+from lisdata.kernels.spans import first_bytes, hash_of, new_slots, number_in, take_slot
 from lisdata.schema import NO_ROW
 
 UInt8 = npt.NDArray[np.uint8]
@@ -38,34 +38,14 @@ _Tuple: Any = types.Tuple
 TABLE = _Tuple((OUT_UINT64S, OUT_INT64S, OUT_BYTES, OUT_INT64S))
 """What kernels take a table as: slots, offsets of texts, their bytes, and the count in an array of one."""
 
+_READ_PAST = 16
 _FIRST_SLOTS = 1 << 14
-_MASKS = np.array([(1 << 8 * length) - 1 for length in range(9)], np.uint64)
 _AT_ONCE = 64
-
-
-@inner
-def _first_two(data: Any, begin: Any, length: Any) -> Any:
-    """Return the first two words of a text, with zeros behind its end."""
-    first, second = min(length, 8), min(max(length - 8, 0), 8)
-    return load_u64(data, begin) & _MASKS[first], load_u64(data, begin + 8) & _MASKS[second]
-
-
-@inner
-def _hash_of(data: Any, begin: Any, end: Any) -> Any:
-    """Return a 64-bit hash of data[begin:end]; short texts, as most are, take the same steps whatever their length."""
-    length = end - begin
-    if length > 16:
-        return hash_of(data, begin, end)
-    first, second = _first_two(data, begin, length)
-    return mix_word(second, mix_word(first, start_of_hash(length)))
 
 
 @inner
 def _is_text(known: Any, at: Any, data: Any, begin: Any, length: Any) -> Any:
     """Tell whether the `length` bytes at known[at] and data[begin] are equal."""
-    if length <= 16:
-        (first, second), (other_first, other_second) = _first_two(known, at, length), _first_two(data, begin, length)
-        return ((first ^ other_first) | (second ^ other_second)) == 0
     while length >= 8:
         if load_u64(known, at) != load_u64(data, begin):
             return False
@@ -78,20 +58,13 @@ def _is_text(known: Any, at: Any, data: Any, begin: Any, length: Any) -> Any:
 @inner
 def number_of(table: Any, data: Any, begin: Any, end: Any) -> Any:
     """Return the number of the text data[begin:end], adding it when new; there must be room."""
-    return _number_hashed(table, data, begin, end, _hash_of(data, begin, end))
+    return _number_hashed(table, data, begin, end, hash_of(data, begin, end))
 
 
 @inner
 def _number_hashed(table: Any, data: Any, begin: Any, end: Any, hashed: Any) -> Any:
     """Return what `number_of` does, of a text whose hash is known."""
     slots, offsets, known, count = table
-    number, slot = _find(slots, offsets, known, data, begin, end, hashed)
-    return number if number >= 0 else _add(slots, offsets, known, count, data, begin, end, hashed, slot)
-
-
-@inner
-def _find(slots: Any, offsets: Any, known: Any, data: Any, begin: Any, end: Any, hashed: Any) -> Any:
-    """Return the number of a text, -1 where it is new, and its slot."""
     mask = np.uint64(len(slots) - 1)
     slot = (hashed >> np.uint64(32)) & mask
     number = number_in(slots, slot)
@@ -99,17 +72,9 @@ def _find(slots: Any, offsets: Any, known: Any, data: Any, begin: Any, end: Any,
         if slots[slot] >> np.uint64(32) == hashed >> np.uint64(32):
             at = offsets[number]
             if offsets[number + 1] - at == end - begin and _is_text(known, at, data, begin, end - begin):
-                break
+                return number
         slot = (slot + np.uint64(1)) & mask
         number = number_in(slots, slot)
-    return number, slot
-
-
-@inner
-def _add(
-    slots: Any, offsets: Any, known: Any, count: Any, data: Any, begin: Any, end: Any, hashed: Any, slot: Any
-) -> Any:  # fmt: skip
-    """Put a text into its free slot and return its number."""
     number = count[0]
     at = offsets[number]
     offsets[number + 1] = at + end - begin
@@ -150,7 +115,7 @@ class TextTable:
         self._slots = new_slots(_FIRST_SLOTS)
         self._offsets = np.empty(max_texts + 1, np.int64)
         self._offsets[0] = 0
-        self._known = np.empty(max_bytes + READ_PAST, np.uint8)
+        self._known = np.empty(max_bytes + _READ_PAST, np.uint8)
         self._count = np.zeros(1, np.int64)
 
     def __len__(self) -> int:
@@ -187,31 +152,22 @@ def _number(table: Any, data: Any, offsets: Any, is_null: Any, hashes: Any, rows
     Rows are taken as many at a time as `hashes` has room for: all their slots are read before one is needed, so that
     the processor waits for memory once.
     """
-    slots, texts, known, count = table  # once: it takes as long as finding a text
+    slots = table[0]
     mask = np.uint64(len(slots) - 1)
     while row < len(rows) and has_room(table, len(hashes)):
         size = min(len(hashes), len(rows) - row)
         for index in range(size):
-            hashes[index] = _hash_of(data, offsets[row + index], offsets[row + index + 1])
+            hashes[index] = hash_of(data, offsets[row + index], offsets[row + index + 1])
         for index in range(size):
             rows[row + index] = slots[(hashes[index] >> np.uint64(32)) & mask] & np.uint64(NO_ROW)
         for index in range(size):
             if len(is_null) and is_null[row + index]:
                 rows[row + index] = NO_ROW
             else:
-                begin, end, hashed = offsets[row + index], offsets[row + index + 1], hashes[index]
-                number, slot = _find(slots, texts, known, data, begin, end, hashed)
-                if number < 0:
-                    number = _add(slots, texts, known, count, data, begin, end, hashed, slot)
-                rows[row + index] = number
+                begin, end = offsets[row + index], offsets[row + index + 1]
+                rows[row + index] = _number_hashed(table, data, begin, end, hashes[index])
         row += size
     return row
-
-
-def _readable_past(data: UInt8) -> UInt8:
-    padded = np.empty(len(data) + READ_PAST, np.uint8)
-    padded[: len(data)], padded[len(data) :] = data, 0
-    return padded
 
 
 def number_texts(columns: list[pa.LargeBinaryArray]) -> tuple[pa.LargeBinaryArray, list[UInt32]]:
@@ -222,11 +178,12 @@ def number_texts(columns: list[pa.LargeBinaryArray]) -> tuple[pa.LargeBinaryArra
     numbers = []
     hashes = np.empty(_AT_ONCE, np.uint64)
     for column, (offsets, data) in zip(columns, buffers, strict=True):
-        if len(data) < offsets[-1] + READ_PAST:
-            data, offsets = _readable_past(data[offsets[0] : offsets[-1]]), offsets - offsets[0]
+        padded = np.empty(int(offsets[-1] - offsets[0]) + _READ_PAST, np.uint8)
+        padded[:-_READ_PAST], padded[-_READ_PAST:] = data[offsets[0] : offsets[-1]], 0
         is_null = np.asarray(column.is_null()) if column.null_count else np.empty(0, np.bool_)
         rows, row = np.empty(len(column), np.uint32), 0
-        while (row := _number(table.arrays, data, offsets, is_null, hashes, rows, row)) < len(rows):
+        offsets = offsets - offsets[0]
+        while (row := _number(table.arrays, padded, offsets, is_null, hashes, rows, row)) < len(rows):
             table.make_room(_AT_ONCE)
         numbers.append(rows)
     return table.to_arrow(), numbers

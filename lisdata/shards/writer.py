@@ -16,7 +16,6 @@ from lisdata.contents import Content
 from lisdata.errors import KeyCollisionError, PlanError
 from lisdata.paths import StrPath
 from lisdata.schema import CONTENTS, HANDLES, LABELS, NO_ROW, STRUCTURES
-from lisdata.shards.batch_file import BatchFile
 from lisdata.shards.counting import count_rows
 from lisdata.shards.handles import handles_of, sort_handles
 from lisdata.shards.manifest import INCIDENCE_FORMAT, MANIFEST, PART_TABLES, file_entry, write_manifest
@@ -50,7 +49,7 @@ class ShardWriter:
         self._kinds: dict[str, int] = {}
         self._waiting: list[pa.RecordBatch] = []  # a batch costs time to write and to read, however small it is
         self._waiting_bytes = 0
-        self._structures = self._open_structures(compression)
+        self._structures = self._open("structures", STRUCTURES)
 
     def append(self, batch: StructureBatch) -> None:
         """Write the structures of `batch`; raise KeyCollisionError when two contents share a key."""
@@ -118,19 +117,15 @@ class ShardWriter:
         final = self._directory / table / f"{self.part}.arrow"
         return final.with_name(f".{final.name}.{os.getpid()}.tmp"), final
 
-    def _open(self, table: str) -> pa.NativeFile:
+    def _open(self, table: str, schema: pa.Schema) -> tuple[Any, Any]:
         temporary, _ = self._paths(table)
         temporary.parent.mkdir(parents=True, exist_ok=True)
-        return pa.OSFile(str(temporary), "wb")
-
-    def _open_structures(self, compression: str | None) -> tuple[pa.NativeFile, Any]:
-        sink = self._open("structures")
-        if compression is None:
-            return sink, pa.ipc.new_file(sink, STRUCTURES, options=self._options)
-        return sink, BatchFile(sink, STRUCTURES, compression)
+        sink = pa.OSFile(str(temporary), "wb")
+        return sink, pa.ipc.new_file(sink, schema, options=self._options)
 
     def _write_table(self, table: str, schema: pa.Schema, batches: list[pa.RecordBatch]) -> None:
-        with self._open(table) as sink, pa.ipc.new_file(sink, schema, options=self._options) as writer:
+        sink, writer = self._open(table, schema)
+        with sink, writer:
             for batch in batches:
                 writer.write_batch(batch)
 
@@ -237,12 +232,8 @@ def _first_unequal_row(
 
 
 def _map_values(array: pa.Array, numbers: npt.NDArray[np.uint32]) -> pa.Array:
-    from lisdata.kernels.numbering import renumber
-
     if array.null_count == len(array):
         return array
-    if array.null_count == 0 and array.type == pa.uint32():
-        return pa.array(renumber(np.asarray(array), numbers))
     return pa.array(numbers).take(array).cast(array.type)
 
 

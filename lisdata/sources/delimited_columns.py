@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lisdata.kernels.csv_nulls import find_nulls
 from lisdata.kernels.csv_scan import QUOTED, SPECIAL, Cells, gather_columns
 from lisdata.sources.delimited_layout import Layout, decode_texts
 
@@ -20,65 +19,54 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """The cells of a column: texts (large_string, also where NULL) and which are NULL.
+    """The cells of a column: texts (large_string, also where NULL), and which are NULL, quoted, or must be quoted.
 
-    Of its `num_filled` other cells, `num_unquoted` are not quoted, and `num_otherwise` are not quoted just where they
-    must be.
+    A cell must be quoted when it holds a delimiter, a quote or a line ending, and when it would be NULL otherwise.
     """
 
     texts: pa.Array
     is_null: Bools
-    num_filled: int
-    num_unquoted: int
-    num_otherwise: int
+    is_quoted: Bools
+    needs_quotes: Bools
 
     @property
     def cells(self) -> pa.Array:
         """The texts, null where NULL."""
-        num_nulls = len(self.texts) - self.num_filled
-        if num_nulls == 0:
+        if not self.is_null.any():
             return self.texts
-        _, offsets, data = self.texts.buffers()
-        filled = pa.py_buffer(np.packbits(~self.is_null, bitorder="little"))
-        return pa.Array.from_buffers(self.texts.type, len(self.texts), [filled, offsets, data], num_nulls)
+        return pc.if_else(pa.array(self.is_null), pa.scalar(None, pa.large_string()), self.texts)
 
     def quoting(self) -> tuple[bool, int]:
         """Return (whether all cells but NULLs are quoted, not only those that must be; number of exceptions)."""
-        return self.num_unquoted < self.num_otherwise, min(self.num_unquoted, self.num_otherwise)
+        against_needed = int(np.count_nonzero(~self.is_null & (self.is_quoted != self.needs_quotes)))
+        against_always = int(np.count_nonzero(~self.is_null & ~self.is_quoted))
+        return against_always < against_needed, min(against_always, against_needed)
 
     def null_token(self, null_tokens: tuple[str, ...]) -> tuple[str, int]:
         """Return (the usual spelling of NULL, number of NULLs spelled otherwise)."""
-        num_nulls = len(self.texts) - self.num_filled
-        if len(null_tokens) < 2 or num_nulls == 0:
+        if len(null_tokens) < 2 or not self.is_null.any():
             return (null_tokens[0] if null_tokens else ""), 0
         counts = pc.value_counts(self.texts.filter(pa.array(self.is_null)))
         usual = pc.index(counts.field("counts"), pc.max(counts.field("counts"))).as_py()
-        return counts.field("values")[usual].as_py(), num_nulls - counts.field("counts")[usual].as_py()
+        others = int(np.count_nonzero(self.is_null)) - counts.field("counts")[usual].as_py()
+        return counts.field("values")[usual].as_py(), others
 
 
 def read_columns(data: npt.NDArray[np.uint8], cells: Cells, layout: Layout) -> list[Column]:
     """Return the columns of rows scanned in `data`; all bytes of their cells must be decodable."""
-    gathered = gather_columns(data, cells, range(cells.begin.shape[1]), layout.quote_byte)
-    texts = [decode_texts(of, layout.encoding) for of in gathered]
-    nulls = find_nulls(cells, _find_tokens(texts, layout.null_tokens))
-    return [
-        Column(
-            texts=of,
-            is_null=nulls.is_null[number],
-            num_filled=cells.num_rows - int(nulls.num_nulls[number]),
-            num_unquoted=int(nulls.num_unquoted[number]),
-            num_otherwise=int(nulls.num_otherwise[number]),
-        )
-        for number, of in enumerate(texts)
-    ]
+    texts = gather_columns(data, cells, range(cells.begin.shape[1]), layout.quote_byte)
+    return [_read_column(decode_texts(of, layout.encoding), cells, n, layout) for n, of in enumerate(texts)]
 
 
-def _find_tokens(texts: list[pa.Array], null_tokens: tuple[str, ...]) -> Bools | None:
-    """Return which cells are spelled as NULL, (columns, rows); None where just the empty ones are."""
-    if null_tokens == ("",):
-        return None
-    tokens = pa.array(null_tokens, pa.large_string())
-    return np.stack([np.asarray(pc.is_in(of, tokens)) for of in texts])
+def _read_column(texts: pa.Array, cells: Cells, number: int, layout: Layout) -> Column:
+    flags = cells.flags[:, number]
+    is_quoted = (flags & QUOTED) != 0
+    if layout.null_tokens == ("",):
+        is_token = cells.size[:, number] == 0
+    else:
+        is_token = np.asarray(pc.is_in(texts, pa.array(layout.null_tokens, pa.large_string())))
+    needs_quotes = ((flags & SPECIAL) != 0) | (is_token & is_quoted)
+    return Column(texts=texts, is_null=is_token & ~is_quoted, is_quoted=is_quoted, needs_quotes=needs_quotes)
 
 
 def describe_bytes(header: Cells | None, cells: Cells, columns: Sequence[Column], layout: Layout) -> dict[str, Any]:

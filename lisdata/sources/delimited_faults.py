@@ -79,8 +79,6 @@ def _describe(data: bytes, row: list[int], num_columns: int) -> Fault:
 def undecodable_rows(data: bytes, cells: Cells, encoding: str) -> dict[int, Fault]:
     """Return the rows that hold a byte which is no text in the encoding."""
     offsets = undecodable(data, encoding)
-    if not len(offsets):
-        return {}
     row_end = cells.row_end
     faults: dict[int, Fault] = {}
     for offset, row in zip(offsets, np.searchsorted(cells.row_begin, offsets, side="right") - 1, strict=True):

@@ -93,7 +93,6 @@ def decode_texts(texts: pa.Array, encoding: str) -> pa.Array:
     if is_utf8(encoding):
         return pa.Array.from_buffers(pa.large_string(), len(texts), texts.buffers(), offset=texts.offset)
     offsets, data = binary_buffers(texts)
-    data = data[: offsets[-1]]
     sizes = np.array([len(character.encode()) if character else 0 for character in _one_byte_table(encoding)], np.int64)
     ends = np.concatenate(([0], np.cumsum(sizes[data])))
     recoded = np.frombuffer(data.tobytes().decode(encoding).encode(), np.uint8)

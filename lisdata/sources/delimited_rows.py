@@ -129,9 +129,7 @@ class _RowReader:
             return None
         self.has_emitted = True
         row_begin = cells.row_begin.astype(np.uint64)
-        ordinal = np.arange(self.rows, self.rows + cells.num_rows, dtype=np.uint64)
-        if faults:
-            ordinal += np.searchsorted([fault.begin for fault in faults], cells.row_begin).astype(np.uint64)
+        bad_before = np.searchsorted(np.array([fault.begin for fault in faults], np.uint64), row_begin)
         start = table.begin if is_first else base + int(row_begin[0])
         dialect = {
             "begin": 0 if is_first else start,
@@ -143,7 +141,7 @@ class _RowReader:
             file=self.piece.file,
             table=table.schema,
             cells=pa.RecordBatch.from_arrays([c.cells for c in columns], names=list(table.schema.columns)),
-            ordinal=ordinal,
+            ordinal=(np.arange(cells.num_rows) + bad_before + self.rows).astype(np.uint64),
             begin=row_begin + np.uint64(base),
             end=cells.row_end.astype(np.uint64) + np.uint64(base),
             dialect=dialect,

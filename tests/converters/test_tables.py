@@ -273,21 +273,3 @@ def test_the_sample_s_books_are_the_ones_that_were_lent(root: Path) -> None:
     assert len(lent - books) == 1  # one loan refers to a book that is not there
     assert shown["authors#mentor_id"] & shown["authors#author_id"]
     assert shown["books#author_id"] <= shown["authors#author_id"]
-
-
-@pytest.mark.parametrize("num_rows", [0, 1, 1023, 1024, 2500])
-def test_many_rows_have_the_cells_that_one_has(num_rows: int) -> None:
-    table = TableSchema(name="t", columns=("a", "b", "c"), types=("string",) * 3)
-    rows = [[str(number), None, "x"] for number in range(num_rows)]
-
-    batch = TABLES.convert(rows_of(table, rows, {"begin": 0, "end": 0, "delimiter": ","}), TableOptions())
-
-    found = batch.structures.slice(1).to_pylist()
-    sides = batch.labels.column("side").to_pylist()
-    assert [[sides[code] for code in row["sigma"]] for row in found] == [["a", "b", "c"]] * num_rows
-    assert [row["incidence"] for row in found] == [[{"occurrence": n, "instance": 0} for n in range(3)]] * num_rows
-    assert [row["position"] for row in found] == [[0, 0, 0]] * num_rows
-    lexical = batch.contents.column("lexical").to_pylist()
-    assert [[lexical[content] for content in row["tau"]] for row in found] == [
-        [str(number).encode(), b"", b"x"] for number in range(num_rows)
-    ]

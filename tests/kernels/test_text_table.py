@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import types
 
-from lisdata.kernels.arrays import binary_array
 from lisdata.kernels.compiled import BYTES, INT64S, OUT_INT64S, kernel
 from lisdata.kernels.text_table import TABLE, TextTable, has_room, number_of, number_texts
 from lisdata.schema import NO_ROW
@@ -64,16 +63,6 @@ def test_columns_share_the_numbers_of_their_texts_and_nulls_have_none(
     assert found.to_pylist() == distinct
     for column, numbers in zip(columns, rows, strict=True):
         assert numbers.tolist() == [NO_ROW if t is None else distinct.index(t) for t in column[skipped:]]
-
-
-def test_texts_that_can_be_read_past_are_not_copied_but_numbered_where_they_are() -> None:
-    data = np.frombuffer(b"skippedabab" + b"x" * 16, np.uint8)
-    column = binary_array(np.array([7, 8, 9, 10, 11]), data, pa.large_binary())
-
-    found, (rows,) = number_texts([column])
-
-    assert found.to_pylist() == [b"a", b"b"]
-    assert rows.tolist() == [0, 1, 0, 1]
 
 
 def test_many_texts_find_room() -> None:
